@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aex_governance import repository as governance
 from aex_runtime.background import platform_collections
-from aex_runtime.store.firestore_indexes import index_file
+from aex_runtime.store.firestore_indexes import build_index_file
 from aex_runtime.store.port import Collection
 from aex_settlement import repository as settlement
 from aex_verification import repository as verification
@@ -27,7 +27,7 @@ def list_collections() -> tuple[Collection, ...]:
 
 def content() -> str:
     """Return the text of the file."""
-    return json.dumps(index_file(list_collections()), indent=2) + "\n"
+    return json.dumps(build_index_file(list_collections()), indent=2) + "\n"
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from aex_models.events import TOPICS, Topic
 from aex_runtime.bus.pubsub_topology import (
     DEAD_LETTERS,
     SubscriptionSpec,
-    probed_topic,
-    publishers,
+    publishing_services,
+    readiness_topic,
     subscription_specs,
     topic_ids,
 )
@@ -22,10 +22,12 @@ FILE = Path(__file__).with_name("pubsub.json")
 def list_topology(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
     """Return topics with publishers, subscriptions with consumers, and names that need own rights."""
     return {
-        "topics": {name: list(publishers(topics[name])) if name in topics else [] for name in topic_ids(topics)},
+        "topics": {
+            name: list(publishing_services(topics[name])) if name in topics else [] for name in topic_ids(topics)
+        },
         "subscriptions": {spec.id: _settings(spec) for spec in subscription_specs(topics)},
         "dead_letters": DEAD_LETTERS,
-        "probed_topic": probed_topic(topics),
+        "probed_topic": readiness_topic(topics),
     }
 
 

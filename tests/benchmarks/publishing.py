@@ -14,7 +14,7 @@ import uvloop
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.benchmarks.harness import BenchRow, BenchSize, FigureUnit, TableRow, alternate
@@ -38,7 +38,9 @@ def measure_publishing(size: BenchSize) -> list[TableRow]:
     """Return two rows per case: by wall clock, and by the server's processor time."""
     with tempfile.TemporaryDirectory(prefix="aex-publishing-") as temporary, ExitStack() as stack:
         folder = Path(temporary)
-        token = LocalIssuer(local_key(folder / ".aex"), WallClock(), RandomIds()).mint("acme", Audience.CONSUMER)
+        token = LocalIssuer(load_or_create_key(folder / ".aex"), WallClock(), RandomIds()).mint(
+            "acme", Audience.CONSUMER
+        )
         environment = {**NO_RATE_LIMIT, "AEX_DATA_DIR": str(folder / ".aex")}
         service = stack.enter_context(serve(["-m", "aex_work_publisher"], environment, folder / "service.log"))
         (folder / "bare").mkdir()

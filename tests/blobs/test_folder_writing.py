@@ -12,7 +12,7 @@ PATHS = [f"evaluation/{digest[:2]}/{digest}" for digest in DIGESTS]
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     folder = Folder(tmp_path / "blobs")
-    folder.make()
+    folder.create_root()
     return folder
 
 

@@ -66,7 +66,7 @@ async def test_messages_survive_the_process_that_published_them(tmp_path: Path, 
     async with working(str(tmp_path), "publish", "5") as worker:
         assert await worker.line() == "published"
         await worker.kill()
-    assert await bus.backlog(PUBLISHER) == 5
+    assert await bus.count_unacked(PUBLISHER) == 5
 
 
 async def test_message_of_a_killed_consumer_is_redelivered_at_once(tmp_path: Path, bus: EmbeddedBus) -> None:
@@ -78,7 +78,7 @@ async def test_message_of_a_killed_consumer_is_redelivered_at_once(tmp_path: Pat
             await worker.kill()
             await recorder.got(1)
     assert [delivery.attempt for delivery in recorder.deliveries] == [2]
-    assert await bus.backlog(PUBLISHER) == 0
+    assert await bus.count_unacked(PUBLISHER) == 0
     assert not any((tmp_path / f"{PUBLISHER}.consumers").iterdir())
 
 
@@ -110,11 +110,11 @@ async def test_message_of_a_stopped_process_is_redelivered(tmp_path: Path) -> No
             worker.process.send_signal(signal.SIGUSR1)  # it now acks what is no longer its own
             worker.process.send_signal(signal.SIGCONT)
             await asyncio.sleep(0.5)
-            assert await bus.backlog(PUBLISHER) == 1
+            assert await bus.count_unacked(PUBLISHER) == 1
             gate.set()
             await eventually(lambda: recorder.running == 0)
     assert recorder.names == ["a"]
-    assert await bus.backlog(PUBLISHER) == 0
+    assert await bus.count_unacked(PUBLISHER) == 0
     await bus.close()
 
 
@@ -126,7 +126,7 @@ async def test_two_processes_share_the_work_and_ack_nothing_twice(tmp_path: Path
             await bus.publish([outgoing(str(published)), outgoing(str(published + 1))])
             published += 2
         async with asyncio.timeout(TIMEOUT_S):
-            while await bus.backlog(PUBLISHER):  # noqa: ASYNC110 other processes empty the queue
+            while await bus.count_unacked(PUBLISHER):  # noqa: ASYNC110 other processes empty the queue
                 await asyncio.sleep(0.01)
         got = [line.result().removeprefix("got ") for line in lines] + await first.got() + await second.got()
     assert sorted(map(int, got)) == list(range(published))
@@ -151,7 +151,7 @@ async def test_publish_waits_for_another_process_that_holds_the_file(tmp_path: P
     await bus.publish([outgoing("b")])
     timer.join()
     other.close()
-    assert await bus.backlog(PUBLISHER) == 2
+    assert await bus.count_unacked(PUBLISHER) == 2
 
 
 @pytest.mark.parametrize("other_format", [1, 99])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from aex_runtime.google_logs import google_entry
+from aex_runtime.google_logs import google_log_processor
 from aex_verification.settings import Settings as VerificationSettings
 from tests.deploy.alarm_guide import list_log_calls
 from tests.deploy.documents import PAGES, find_names, known_variables
@@ -77,8 +77,8 @@ def test_every_service_reads_its_environment(evaluated: Mapping[str, Any], monke
                 shell.setenv(name, value)
             settings = load_settings_class(service)()
         assert not settings.uses_data_dir()
-        assert settings.google_project_of() == VALUES["project_id"]
-        assert (settings.port_of(service), settings.service_tokens) == (8080, "google")
+        assert settings.effective_google_project() == VALUES["project_id"]
+        assert (settings.effective_port(service), settings.service_tokens) == (8080, "google")
         assert settings.service_accounts == evaluated["accounts"]
         assert environment["AEX_KEY_FILE"] == f"{evaluated['key_folder']}/{evaluated['key_name']}"
 
@@ -142,7 +142,7 @@ def test_uptime_checks_reach_the_service_without_a_token(
 def test_log_filters_select_logged_fields_and_events() -> None:
     text = "\n".join(TEXTS.values())
     line = {"event": "part_not_ready", "level": "warning", "service": "settlement", "part": "store"}
-    entry = google_entry("p", "1")(None, "warning", line)
+    entry = google_log_processor("p", "1")(None, "warning", line)
     assert isinstance(entry, Mapping)
     assert set(re.findall(r"jsonPayload\.(\w+)", text)) - set(entry) == {"gauge"}
     assert set(re.findall(r"EXTRACT\(labels\.(\w+)\)", text)) == set(entry["logging.googleapis.com/labels"])

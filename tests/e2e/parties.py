@@ -10,7 +10,7 @@ import httpx
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.e2e.live import Live
@@ -116,7 +116,7 @@ def fresh(name: str) -> str:
 
 def caller(live: Live, role: Audience, name: str, org: str | None = None, kind: type[Caller] = Caller) -> Caller:
     """A principal with a token of the suite's own key."""
-    issuer = LocalIssuer(local_key(live.data_dir), WallClock(), RandomIds())
+    issuer = LocalIssuer(load_or_create_key(live.data_dir), WallClock(), RandomIds())
     return kind(live, name, issuer.mint(name, role, org=org))
 
 

@@ -11,7 +11,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.bus.embedded import EmbeddedBus
 from aex_runtime.bus.port import Message, Outgoing
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.store.port import Query, key_of
 from aex_settlement.repository.journal import UNSEALED, read_head
@@ -75,7 +75,7 @@ def publish_messages(live: Live, topic: str, messages: list[Message]) -> None:
 
 def publish_events(live: Live, events: list[Event]) -> None:
     """Put events of one type on the bus of the running suite."""
-    publish_messages(live, events[0].type, [encode(event) for event in events])
+    publish_messages(live, events[0].type, [encode_event(event) for event in events])
 
 
 def until_dealt_with(live: Live, topic: str) -> None:
@@ -83,7 +83,7 @@ def until_dealt_with(live: Live, topic: str) -> None:
 
     async def left(backends: Backends) -> int:
         assert isinstance(backends.bus, EmbeddedBus)
-        return sum([await backends.bus.backlog(service) for service in TOPICS[topic].subscribers])
+        return sum([await backends.bus.count_unacked(service) for service in TOPICS[topic].subscribers])
 
     eventually(lambda: True if with_backends(live, "verification", left) == 0 else None, what="an empty queue")
 

@@ -14,7 +14,7 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.fixtures.emulated import EmulatorState
@@ -42,7 +42,7 @@ def variables(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def suite(variables: dict[str, str], tmp_path: Path) -> Iterator[Suite]:
     with run_suite(tmp_path / "data", variables) as started:
-        issuer = LocalIssuer(local_key(tmp_path / "data"), WallClock(), RandomIds())
+        issuer = LocalIssuer(load_or_create_key(tmp_path / "data"), WallClock(), RandomIds())
         for role, sub, *org in (CONSUMER, OPERATOR, FINANCE, *map(contract_agent, ("checked", *CONTINUED))):
             started.tokens[role, sub, *org] = issuer.mint(sub, Audience(role), org=org[0] if org else None)
         yield started

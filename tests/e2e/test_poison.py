@@ -17,7 +17,7 @@ import pytest
 from aex_cli.commands.deadletters import list_dead_letters
 from aex_models.outcome import OutcomeRecord
 from aex_runtime.bus.port import Message, Outgoing
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.service import Backends
 from tests.e2e.backend import EMBEDDED, Backend
 from tests.e2e.conftest import StartSuite
@@ -48,7 +48,7 @@ def renamed(record: OutcomeRecord, name: str, **changes: Any) -> OutcomeRecord:
 
 
 def event_of(record: OutcomeRecord) -> Message:
-    return encode(outcome_event(record))
+    return encode_event(outcome_event(record))
 
 
 def miscounted(record: OutcomeRecord, name: str) -> OutcomeRecord:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from aex_models.canonical import canonical_bytes
 from aex_outcomes.json_values import is_pointer
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.http.strict_json import parse_strict
+from aex_runtime.http.strict_json import parse_strict_json
 from tests.fuzz.effort import effort, soon
 from tests.fuzz.values import JSON
 
@@ -29,7 +29,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @given(damaged() | st.lists(PIECES, max_size=12).map(b"".join))
 def test_damaged_body_is_refused_or_read_as_json_that_can_be_stored(raw: bytes) -> None:
     try:
-        value = soon(parse_strict, raw)
+        value = soon(parse_strict_json, raw)
     except InvalidRequest as refused:
         assert refused.errors  # noqa: PT017 either of the two may happen
         for problem in refused.errors:

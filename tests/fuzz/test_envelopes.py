@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aex_models.events import TOPICS, UnreadableEvent, parse_event_data
 from aex_runtime.bus.port import Message
-from aex_runtime.bus.wire import Undecodable, decode, encode
+from aex_runtime.bus.wire import Undecodable, decode_event, encode_event
 from tests.fuzz.effort import effort, soon
 from tests.fuzz.values import JSON, TEXT
 
@@ -46,11 +46,11 @@ def message(changes: dict[str, str | None], data: bytes) -> Message:
 @given(ATTRIBUTES, BYTES)
 def test_message_is_an_event_or_undecodable(changes: dict[str, str | None], data: bytes) -> None:
     try:
-        event = soon(decode, message(changes, data))
+        event = soon(decode_event, message(changes, data))
     except Undecodable as refused:
         assert str(refused)  # noqa: PT017 either of the two may happen
         return
-    second = decode(encode(event))
+    second = decode_event(encode_event(event))
     assert second.model_dump(exclude=TRACE) == event.model_dump(exclude=TRACE)
     assert event.time.astimezone(UTC) == event.time
 
@@ -65,7 +65,7 @@ def data_of(draw: st.DrawFn, fields: list[str]) -> Any:
 def test_event_data_are_readable_or_refused(name: str, data: st.DataObject) -> None:
     model = TOPICS[name].data
     found = data.draw(data_of(sorted(model.model_fields)))
-    event = decode(message({"ce-type": name}, json.dumps(found).encode()))
+    event = decode_event(message({"ce-type": name}, json.dumps(found).encode()))
     try:
         read = soon(parse_event_data, event, model)
     except UnreadableEvent as refused:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_runtime.store.firestore_indexes import IndexFile, Order
-from aex_runtime.store.firestore_layout import field_path
+from aex_runtime.store.firestore_layout import index_field_path
 from aex_runtime.store.port import Direction, Query
 
 _SCOPE = "COLLECTION"
@@ -51,7 +51,7 @@ def _has_single(content: IndexFile, collection: str, name: str, order: Order) ->
         for entry in content["fieldOverrides"]
         if entry["collectionGroup"] == collection
     }
-    path = field_path(name)
+    path = index_field_path(name)
     while path:
         if path in overrides:
             return {"order": order, "queryScope": _SCOPE} in overrides[path]
@@ -61,13 +61,13 @@ def _has_single(content: IndexFile, collection: str, name: str, order: Order) ->
 
 def _has_composite(content: IndexFile, shape: Shape, order: Order) -> bool:
     """Return whether an index has the equal fields first, in any order, then the ordered field."""
-    equal_paths = {field_path(name) for name in shape.equal}
+    equal_paths = {index_field_path(name) for name in shape.equal}
     for entry in content["indexes"]:
         if entry["collectionGroup"] != shape.collection or entry["queryScope"] != _SCOPE:
             continue
         last = entry["fields"][-1]
         equal = entry["fields"][:-1] if shape.order else entry["fields"]
-        ordered = last["fieldPath"] == field_path(shape.order) if shape.order else True
+        ordered = last["fieldPath"] == index_field_path(shape.order) if shape.order else True
         if ordered and last["order"] == order and {field["fieldPath"] for field in equal} == equal_paths:
             return True
     return False

@@ -52,7 +52,7 @@ def all_names(table: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def port_of(service: str) -> int:
-    return RuntimeSettings.model_construct().port_of(service)
+    return RuntimeSettings.model_construct().effective_port(service)
 
 
 def url_variable(service: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from aex_models.events import Event, derive_event_id
 from aex_runtime.bus.port import Message
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.clock import WallClock
 from tests.e2e.jobs import work_body
 from tests.e2e.live import Live
@@ -98,6 +98,6 @@ def send_broken_events(live: Live) -> int:
         garbage = Message({"ce-id": _SECRET, "ce-type": topic}, json.dumps(EVALUATION).encode()[:-2])
         about = {"id": derive_event_id(topic, fresh("cause")), "source": "/aex/test", "subject": fresh("ctr")}
         event = Event(type=topic, time=WallClock().now(), data=data, **about)
-        publish_messages(live, topic, [encode(event), garbage])
+        publish_messages(live, topic, [encode_event(event), garbage])
         until_dealt_with(live, topic)
     return 2 * len(wrong)

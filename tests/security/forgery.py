@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import LOCAL_ISS, LocalKey, local_key
+from aex_runtime.identity.local_key import LOCAL_ISS, LocalKey, load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.libs.runtime.identity.issuing import Signer, base64url, part
@@ -70,7 +70,7 @@ class Forger:
 
     def of_another_installation(self) -> str:
         """Return what `aex token` prints on another data directory."""
-        issuer = LocalIssuer(local_key(self.elsewhere), WallClock(), RandomIds())
+        issuer = LocalIssuer(load_or_create_key(self.elsewhere), WallClock(), RandomIds())
         return issuer.mint("acme", Audience.CONSUMER)
 
     def of_partner(self, **changes: Any) -> str:

@@ -9,7 +9,7 @@ import httpx
 from aex_models.audiences import Audience
 from aex_models.events import SERVICES
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from aex_runtime.pages.site import Assets
@@ -161,7 +161,7 @@ class Prober:
         raise AssertionError(f"{key}: no end of pages")
 
     def _foreign(self, service: str, role: Audience) -> str:
-        issuer = LocalIssuer(local_key(self.live.data_dir), WallClock(), RandomIds())
+        issuer = LocalIssuer(load_or_create_key(self.live.data_dir), WallClock(), RandomIds())
         others = [each for each in SERVICES if each != service]
         return issuer.mint(self.own_parties.callers[role].id, role, audiences=others)
 

@@ -13,7 +13,7 @@ from aex_runtime.bus.port import Bus, Outgoing, Receiver
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.tracing.exporters import open_exporter
-from aex_runtime.tracing.sdk import BatchExporter, recording_tracers
+from aex_runtime.tracing.sdk import BatchExporter, create_recording_tracers
 
 FOLDER = "TEST_RECORDED_EVENTS"
 """The environment variable that says where the copies go."""
@@ -48,7 +48,7 @@ def recorded_spans(service: str) -> TracerProvider:
     file = (Path(os.environ[FOLDER]) / f"{service}{SUFFIX}").open("a", encoding="utf-8")
     exporter = ConsoleSpanExporter(out=file, formatter=lambda span: span.to_json(indent=None) + "\n")
     exported = open_exporter(f"file:///{Path(os.environ[FOLDER]) / f'{service}{EXPORTED}'}")
-    return recording_tracers(service, [SimpleSpanProcessor(exporter), BatchExporter(exported)])
+    return create_recording_tracers(service, [SimpleSpanProcessor(exporter), BatchExporter(exported)])
 
 
 def recorded(settings: RuntimeSettings, service: str) -> tuple[Backends, TracerProvider]:

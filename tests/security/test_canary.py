@@ -10,7 +10,7 @@ import pytest
 
 from aex_models.events import SERVICES, TOPICS
 from aex_models.work import FeedbackLevel
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from tests.e2e.live import Live
 from tests.e2e.parties import parties_of
 from tests.security.aftermath import Aftermath
@@ -160,7 +160,7 @@ def _secret_values(live: Live, played: Played) -> dict[str, str]:
 def test_no_location_holds_a_credential(aftermath: Aftermath) -> None:
     answers = ((str(each), each.text) for each in aftermath.tape.answers)
     locations = [*answers, *aftermath.rows(), *aftermath.locations()]
-    key = local_key(aftermath.live.data_dir)
+    key = load_or_create_key(aftermath.live.data_dir)
     seed = key.private.private_bytes_raw()
     pem = (aftermath.live.data_dir / "keys" / "local-issuer.pem").read_text().splitlines()[1]
     secrets = {

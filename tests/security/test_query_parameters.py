@@ -10,7 +10,7 @@ from aex_cli.suite.service_spec import MODULES
 from aex_runtime.clock import WallClock
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.routing import find_dependency
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from aex_runtime.pages.errors import PageRoute
@@ -31,7 +31,7 @@ def _requests(app: FastAPI) -> Iterator[tuple[str, str, str]]:
 @pytest.mark.parametrize("service", MODULES)
 async def test_every_route_refuses_an_invented_parameter(service: str, tmp_path: Path) -> None:
     app = app_of(service, tmp_path)
-    issuer = LocalIssuer(local_key(tmp_path), WallClock(), RandomIds())
+    issuer = LocalIssuer(load_or_create_key(tmp_path), WallClock(), RandomIds())
     found = {}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as client:
         for method, path, role in _requests(app):

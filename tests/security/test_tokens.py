@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from aex_models.events import SERVICES
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from tests.security.conftest import PARTNER, Attacked
 from tests.security.forgery import Forger, forgeries
 
@@ -23,7 +23,7 @@ PATHS: Mapping[str, str] = {
 @pytest.fixture(scope="session")
 def forger(attacked: Attacked, tmp_path_factory: pytest.TempPathFactory) -> Forger:
     elsewhere = tmp_path_factory.mktemp("elsewhere") / ".aex"
-    return Forger(local_key(attacked.live.data_dir), attacked.partner, PARTNER, elsewhere)
+    return Forger(load_or_create_key(attacked.live.data_dir), attacked.partner, PARTNER, elsewhere)
 
 
 def knock(attacked: Attacked, service: str, headers: Sequence[tuple[str, str]], query: str = "") -> httpx.Response:

@@ -146,4 +146,4 @@ class Service:
             raise
 
     def _committed(self, committed: Committed) -> None:
-        self.outbox.notify(committed.queued)
+        self.outbox.notify_committed(committed.queued)

@@ -5,7 +5,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud.firestore import AsyncClient
 
 from aex_runtime.clock import SetClock
-from aex_runtime.http.idempotency import RETENTION, IdempotentRequest, idempotency_table, save_key
+from aex_runtime.http.idempotency import RETENTION, IdempotentRequest, idempotency_table, save_idempotency_key
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.emulators.emulators import Emulators, new_project
@@ -27,7 +27,7 @@ async def test_expiring_document_has_a_top_level_time(emulators: Emulators, monk
     request = IdempotentRequest("acme", "key", "digest")
 
     async def effect(unit: Unit) -> None:
-        save_key(unit, "settlement", request, "made")
+        save_idempotency_key(unit, "settlement", request, "made")
 
     try:
         await UnitOfWork("settlement", store, SetClock(now), lambda _: None).run(effect)

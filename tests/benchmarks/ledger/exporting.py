@@ -11,7 +11,7 @@ import psutil
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 from tests.benchmarks.harness import print_line
@@ -29,7 +29,7 @@ def measure_export(folder: Path, sums: LedgerSums) -> None:
 
     An export of the first days warms the service up.
     """
-    token = LocalIssuer(local_key(folder), WallClock(), RandomIds()).mint("finance", Audience.FINANCE)
+    token = LocalIssuer(load_or_create_key(folder), WallClock(), RandomIds()).mint("finance", Audience.FINANCE)
     environment = {"AEX_DATA_DIR": str(folder), "AEX_LOG_LEVEL": "warning"}
     with (
         serve(["-m", "aex_settlement"], environment, folder / "service.log") as server,

@@ -32,7 +32,7 @@ async def shelve(data_dir: Path, service: str, *event_ids: str) -> list[str]:
 async def waiting(data_dir: Path, service: str) -> int:
     bus = EmbeddedBus(data_dir / "bus")
     try:
-        return await bus.backlog(service)
+        return await bus.count_unacked(service)
     finally:
         await bus.close()
 

@@ -8,7 +8,7 @@ import pytest
 from aex_cli.commands.token import load_or_create_signing_key, parse_duration
 from aex_cli.main import run_command_line
 from aex_runtime.commandline import UserError
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from tests.parts.google import ACCOUNTS
 
 
@@ -114,10 +114,12 @@ def test_other_durations_are_refused_with_an_example(text: str) -> None:
 
 
 def test_signing_key_is_the_data_directorys_or_the_given_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_or_create_signing_key(tmp_path / ".aex").jwk() == local_key(tmp_path / ".aex").jwk()
-    shared = local_key(tmp_path / "shared")
+    assert (
+        load_or_create_signing_key(tmp_path / ".aex").public_jwk() == load_or_create_key(tmp_path / ".aex").public_jwk()
+    )
+    shared = load_or_create_key(tmp_path / "shared")
     monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "shared" / "keys" / "local-issuer.pem"))
-    assert load_or_create_signing_key(tmp_path / "other").jwk() == shared.jwk()
+    assert load_or_create_signing_key(tmp_path / "other").public_jwk() == shared.public_jwk()
     assert not (tmp_path / "other").exists()
     monkeypatch.setenv("AEX_KEY_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(UserError, match=r"none\.pem cannot be read"):

@@ -32,7 +32,9 @@ def test_directory_of_another_version_is_refused(tmp_path: Path, content: str) -
 def test_one_of_many_callers_creates_the_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with ThreadPoolExecutor(16) as pool:
-        made = list(pool.map(lambda number: files.publish_once(path, str(number).encode() * 5_000, 0o600), range(64)))
+        made = list(
+            pool.map(lambda number: files.create_file_once(path, str(number).encode() * 5_000, 0o600), range(64))
+        )
     assert sum(made) == 1
     content = path.read_text()
     assert content == content[: len(content) // 5_000] * 5_000
@@ -52,12 +54,12 @@ def test_replaced_file_has_its_new_content_and_mode(tmp_path: Path) -> None:
 def test_new_file_has_its_bytes_and_mode(tmp_path: Path) -> None:
     before = os.umask(0o777)
     try:
-        os.close(files.open_new(tmp_path / "a", b"bytes", 0o640))
+        os.close(files.open_new_file(tmp_path / "a", b"bytes", 0o640))
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
     assert (tmp_path / "a").read_bytes() == b"bytes"
     files.sync_folder(tmp_path)
     with pytest.raises(FileExistsError):
-        files.open_new(tmp_path / "a", b"second", 0o600)
+        files.open_new_file(tmp_path / "a", b"second", 0o600)
     assert (tmp_path / "a").read_bytes() == b"bytes"

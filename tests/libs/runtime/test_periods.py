@@ -58,8 +58,8 @@ def test_invalid_instant_is_refused(text: str) -> None:
 
 @given(st.integers(0, 2**40), st.integers(0, 2**40))
 def test_period_ends_at_the_present(end: int, now: int) -> None:
-    assert Period(5, end).cut_at(now) == Period(5, min(end, now))
-    assert Period(5).cut_at(now) == Period(5, now)
+    assert Period(5, end).part_before(now) == Period(5, min(end, now))
+    assert Period(5).part_before(now) == Period(5, now)
 
 
 def test_period_becomes_bounds() -> None:

@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from aex_runtime.probe import main, probe
+from aex_runtime.probe import main, probe_service
 
 
 class Service(BaseHTTPRequestHandler):
@@ -31,7 +31,10 @@ def port() -> Iterator[str]:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", ""])  # noqa: S104 nothing is bound
 def test_answering_service_is_healthy(port: str, host: str) -> None:
-    assert probe("/healthz", {"AEX_PORT": port, "AEX_HOST": host}) == (True, '/healthz: 200 {"status": "alive"}')
+    assert probe_service("/healthz", {"AEX_PORT": port, "AEX_HOST": host}) == (
+        True,
+        '/healthz: 200 {"status": "alive"}',
+    )
 
 
 def test_unready_service_prints_the_reason(port: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +46,7 @@ def test_unready_service_prints_the_reason(port: str, capsys: pytest.CaptureFixt
 def test_absent_service_is_unhealthy() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
-        well, line = probe("/healthz", {"AEX_PORT": str(bound.getsockname()[1])})
+        well, line = probe_service("/healthz", {"AEX_PORT": str(bound.getsockname()[1])})
     assert (well, "refused" in line) == (False, True)
 
 
@@ -52,10 +55,13 @@ def test_hanging_service_is_unhealthy_in_time() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
-        well, line = probe("/healthz", {"AEX_PORT": str(listening.getsockname()[1])})
+        well, line = probe_service("/healthz", {"AEX_PORT": str(listening.getsockname()[1])})
     assert (well, line) == (False, "/healthz: timed out")
 
 
 @pytest.mark.parametrize("port", ["", "http"])
 def test_missing_port_is_reported(port: str) -> None:
-    assert probe("/healthz", {"AEX_PORT": port}) == (False, "AEX_PORT is no port number; set it to the service's port")
+    assert probe_service("/healthz", {"AEX_PORT": port}) == (
+        False,
+        "AEX_PORT is no port number; set it to the service's port",
+    )

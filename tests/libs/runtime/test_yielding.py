@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from aex_models.frozen import Frozen
-from aex_runtime.yielding import SHORT, is_longer, run_in_thread_if_large
+from aex_runtime.yielding import SHORT, is_larger_than, run_in_thread_if_large
 
 
 class Box(Frozen):
@@ -25,18 +25,18 @@ LONG: dict[str, object] = {
 
 @pytest.mark.parametrize("value", LONG.values(), ids=LONG)
 def test_long_value_is_longer_than_the_limit(value: object) -> None:
-    assert is_longer(value, SHORT)
+    assert is_larger_than(value, SHORT)
 
 
 @pytest.mark.parametrize("value", ["x" * SHORT, [0] * (SHORT - 1), {}, None, 10**4_000, Box(inside={"a": [1.5]})])
 def test_short_value_is_not_longer(value: object) -> None:
-    assert not is_longer(value, SHORT)
+    assert not is_larger_than(value, SHORT)
 
 
 def test_search_stops_at_the_limit() -> None:
     endless: list[object] = []
     endless.append(endless)  # a search to its end would not return
-    assert is_longer(endless, SHORT)
+    assert is_larger_than(endless, SHORT)
 
 
 @pytest.mark.parametrize(("value", "here"), [("short", True), ("x" * (SHORT + 1), False)])

@@ -14,7 +14,7 @@ import pytest
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.events import Event, SettlementAdjusted
 from aex_models.settlement import SettlementStatus, TransactionKind
-from aex_runtime.bus.wire import decode, encode
+from aex_runtime.bus.wire import decode_event, encode_event
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.records import outbox_table
@@ -72,7 +72,7 @@ async def eight(request: pytest.FixtureRequest, tmp_path: Path, project: str) ->
 
 async def receive(ledger: LedgerKit, event: Event) -> None:
     """Deliver an event as a consumer does: as it comes from the wire."""
-    await subscriptions(ledger.deps)[event.type](decode(encode(event)))
+    await subscriptions(ledger.deps)[event.type](decode_event(encode_event(event)))
 
 
 CHEAPER = Replacement(base=Decimal("0.10"), bonus=Decimal("0.05"), penalty=Decimal("0.02"))

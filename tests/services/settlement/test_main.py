@@ -6,7 +6,7 @@ from pathlib import Path
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Outgoing
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.clock import WallClock
 from aex_runtime.deadletters import DeadLetters
 from aex_runtime.ids import RandomIds
@@ -39,7 +39,7 @@ async def test_the_service_settles_and_seals_what_the_bus_brings_and_keeps_what_
         return head is not None and head.seq == 2 and not unpublished and await dead_letters.count() == 1
 
     async with app.router.lifespan_context(app):
-        await bus.publish([Outgoing(each.type, encode(each)) for each in (good, bad, good)])
+        await bus.publish([Outgoing(each.type, encode_event(each)) for each in (good, bad, good)])
         await eventually_async(everything_is_dealt_with)
     (letter,) = (await dead_letters.list(limit=10)).items
     assert (letter.topic, letter.event_id, letter.subject) == ("outcome.verified", bad.id, "ctr_off")

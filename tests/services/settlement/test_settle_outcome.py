@@ -15,7 +15,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
 from aex_models.settlement import Settlement, SettlementStatus, TransactionKind
 from aex_models.work import FeedbackLevel
-from aex_runtime.bus.wire import decode, encode
+from aex_runtime.bus.wire import decode_event, encode_event
 from aex_runtime.records import Poison
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import AlreadyExists, Store, T
@@ -31,7 +31,7 @@ from tests.services.settlement.outcomes import NOON, an_event, an_outcome
 
 async def receive(ledger: LedgerKit, event: Event) -> None:
     """Deliver an event as the consumer does: as it comes from the wire."""
-    await subscriptions(ledger.deps)[event.type](decode(encode(event)))
+    await subscriptions(ledger.deps)[event.type](decode_event(encode_event(event)))
 
 
 async def settlement_of(ledger: LedgerKit, contract_id: str = "ctr_1") -> Settlement:

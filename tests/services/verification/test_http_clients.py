@@ -17,13 +17,13 @@ from aex_models.governance import ValidationRequest
 from aex_models.numbers import is_finite_number
 from aex_runtime.clock import WallClock
 from aex_runtime.errors import TemporarilyUnavailable
-from aex_runtime.http.strict_json import parse_strict
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.http.strict_json import parse_strict_json
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer, LocalServiceTokens
 from aex_runtime.ids import RandomIds
 from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.telemetry import continue_trace
-from aex_runtime.tracing.sdk import recording_tracers
+from aex_runtime.tracing.sdk import create_recording_tracers
 from aex_verification.http_clients import FAILURES, PAUSE_S, CircuitBreaker, HttpAwards, HttpGovernance
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.rules.records import waiting_delay
@@ -44,10 +44,10 @@ class Watch:
 
 
 class NoTokens:
-    async def token(self, audience: str) -> str:
+    async def get_token(self, audience: str) -> str:
         return audience
 
-    async def headers(self, audience: str) -> dict[str, str]:
+    async def call_headers(self, audience: str) -> dict[str, str]:
         return {"Authorization": audience}
 
 
@@ -135,7 +135,7 @@ async def test_answer_without_a_decision_is_an_error(
 
 
 class NoToken(NoTokens):
-    async def headers(self, audience: str) -> dict[str, str]:
+    async def call_headers(self, audience: str) -> dict[str, str]:
         raise TemporarilyUnavailable("service_token_unavailable", f"none for {audience}", retry_after_s=5)
 
 
@@ -160,7 +160,7 @@ async def test_every_number_is_sent_readably(number: float) -> None:
     claims, metadata = {"accuracy": number}, {"seen": [number, {"deep": number}]}
     stored = json.loads(canonical_bytes({"claimed_metrics": claims, "execution_metadata": metadata}))
     await governance.client.validate(ValidationRequest.model_validate({**REQUEST.model_dump(), **stored}))
-    reported = ValidationRequest.model_validate(parse_strict(governance.sent[0]))
+    reported = ValidationRequest.model_validate(parse_strict_json(governance.sent[0]))
     assert reported.claimed_metrics["accuracy"] == number
     assert reported.execution_metadata == metadata
 
@@ -193,7 +193,7 @@ class Publisher:
         self.headers: list[httpx.Headers] = []
         client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
         tokens = LocalServiceTokens(
-            LocalIssuer(local_key(data_dir), WallClock(), RandomIds()), "verification", WallClock()
+            LocalIssuer(load_or_create_key(data_dir), WallClock(), RandomIds()), "verification", WallClock()
         )
         self.awards = HttpAwards(client, "http://publisher:8081", tokens)
 
@@ -225,7 +225,7 @@ async def test_award_has_its_trace(publisher: Publisher) -> None:
 
 async def test_call_is_a_span_and_sends_its_context(publisher: Publisher) -> None:
     exporter = InMemorySpanExporter()
-    tracers = recording_tracers("verification", [SimpleSpanProcessor(exporter)])
+    tracers = create_recording_tracers("verification", [SimpleSpanProcessor(exporter)])
     answers = (httpx.Response(404), httpx.Response(503), None)
     for answer in answers:
         publisher.says = answer

@@ -11,7 +11,7 @@ from aex_models.events import Event
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.clock import SetClock
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
@@ -66,4 +66,4 @@ def open_api(folder: Path, **settings: Any) -> Api:
     clock, ids = SetClock(NOW), RandomIds()
     backends = Backends(MemoryStore(), MemoryBus(clock, ids), open_blobs("memory:"), clock, ids)
     app = create_app(Settings(data_dir=folder, fee_rate="0.05", **settings), backends)
-    return Api(app, LocalIssuer(local_key(folder), clock, ids), backends)
+    return Api(app, LocalIssuer(load_or_create_key(folder), clock, ids), backends)

@@ -7,7 +7,7 @@ import pytest
 
 from aex_models.events import ContractCancelled, Event
 from aex_runtime.bus.port import Outgoing
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from tests.services.work_publisher.over_http import Api, open_api
 from tests.services.work_publisher.samples import ACME, BOT, NOW, submission
 
@@ -43,7 +43,7 @@ async def test_running_service_handles_its_subscriptions(api: Api) -> None:
     names = {"type": "contract.cancelled", "source": "/aex/verification", "subject": award["contract_id"]}
     event = Event.model_validate({**names, "id": "evt_1", "time": NOW, "data": ended.model_dump()})
     async with api.app.router.lifespan_context(api.app):
-        await api.backends.bus.publish([Outgoing(event.type, encode(event))])
+        await api.backends.bus.publish([Outgoing(event.type, encode_event(event))])
         async with asyncio.timeout(60):
             while (await api.client(ACME).get(f"/v1/work/{work_id}")).json()["status"] != "cancelled":  # noqa: ASYNC110
                 await asyncio.sleep(0.01)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from aex_models.events import TOPICS, Event
 from aex_runtime.bus.port import Message
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from tests.simulation.actions.machinery import guarded, replay
 from tests.simulation.faults.bus import MessageInFlight
 
@@ -57,7 +57,7 @@ async def cancel_unknown_contract(world: "World") -> None:
     )
     contract_id = f"ctr_{world.dice.getrandbits(128):032x}"
     event = _event(world, topic, contract_id, {"contract_id": contract_id, "work_id": work_id})
-    _send(world, "work-publisher", topic, encode(event), event.id)
+    _send(world, "work-publisher", topic, encode_event(event), event.id)
 
 
 def _send(world: "World", service: str, topic: str, message: Message, event_id: str | None) -> None:
@@ -77,13 +77,13 @@ def _event(world: "World", topic: str, subject: str, data: dict[str, Any]) -> Ev
 
 
 def _undecodable(world: "World", topic: str) -> tuple[Message, str | None]:
-    complete = encode(_event(world, topic, "ctr_1", {}))
+    complete = encode_event(_event(world, topic, "ctr_1", {}))
     data = world.dice.choice([b"", b"\xff\xfe", b'{"a": NaN}', b"[]", b'{"a": 1, "a": 2}', b"[" * 5_000])
     return Message(complete.attributes, data), None
 
 
 def _without_attributes(world: "World", topic: str) -> tuple[Message, str | None]:
-    attributes = encode(_event(world, topic, "ctr_1", {})).attributes
+    attributes = encode_event(_event(world, topic, "ctr_1", {})).attributes
     del attributes[world.dice.choice(sorted(attributes))]
     return Message(attributes, b"{}"), None
 
@@ -91,11 +91,11 @@ def _without_attributes(world: "World", topic: str) -> tuple[Message, str | None
 def _of_wrong_data(world: "World", topic: str) -> tuple[Message, str | None]:
     wrong: list[dict[str, Any]] = [{}, {"contract_id": 7}, {"work_id": None}, {"award": {"terms": []}}]
     event = _event(world, topic, "ctr_1", world.dice.choice(wrong))
-    return encode(event), event.id
+    return encode_event(event), event.id
 
 
 def _of_another_topic(world: "World", topic: str) -> tuple[Message, str | None]:
     """Return a message whose type does not match its topic."""
     other = world.dice.choice(sorted({*TOPICS, "contract.renamed"} - {topic}))
     event = _event(world, other, "ctr_1", json.loads('{"contract_id": "ctr_1"}'))
-    return encode(event), event.id
+    return encode_event(event), event.id

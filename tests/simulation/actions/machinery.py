@@ -59,7 +59,7 @@ async def land(world: "World", pending: MessageInFlight, *, twice: bool = False)
         both = [partial(_received, replica, delivery) for replica in world.replicas_of(pending.service)]
         await world.suite.environment.pauses.together(both)
     with service.process.inside():
-        disposition = await service.consumer.receive(delivery)
+        disposition = await service.consumer.handle_delivery(delivery)
     if isinstance(disposition, Retry):
         pending.due_at = world.clock.now().timestamp() + disposition.delay.total_seconds()
         if world.faults == CALM:
@@ -71,7 +71,7 @@ async def land(world: "World", pending: MessageInFlight, *, twice: bool = False)
 
 async def _received(service: Service, delivery: Delivery) -> None:
     with service.process.inside():
-        await service.consumer.receive(delivery)
+        await service.consumer.handle_delivery(delivery)
 
 
 def _counted_attempt(world: "World", pending: MessageInFlight) -> int:
@@ -182,7 +182,7 @@ async def settle(world: "World") -> None:
 async def nothing_moves(world: "World") -> bool:
     """Return whether no message, no timer and no unpublished event is left."""
     services = world.suite.services
-    waiting = [await service.sweeper.next_due() for service in services]
+    waiting = [await service.sweeper.next_due_at() for service in services]
     unpublished = [await outbox_table(each.name).find(each.store, order="created_at") for each in services]
     return not (world.suite.environment.bus.in_flight or any(waiting) or any(unpublished))
 

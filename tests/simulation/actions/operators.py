@@ -7,7 +7,7 @@ from aex_governance.repository import HOLDS
 from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeReviewed, parse_event_data
 from aex_models.governance import Decision, HoldDecision
-from aex_runtime.bus.wire import decode
+from aex_runtime.bus.wire import decode_event
 from aex_runtime.store.port import key_of
 from aex_verification.repository import CONTRACTS
 from tests.simulation.actions.machinery import land
@@ -40,7 +40,7 @@ async def repeat_old_decisions(world: "World") -> None:
     """Repeat the decision on an earlier hold while its contract has another one."""
     reviewed = [each for each in world.suite.environment.bus.published if each.topic == "outcome.reviewed"]
     for old in reviewed:
-        review = parse_event_data(decode(old.message), OutcomeReviewed)
+        review = parse_event_data(decode_event(old.message), OutcomeReviewed)
         found = await CONTRACTS.get(world.suite.verification.memory, key_of(review.contract_id))
         state = found.record.state if found else None
         if state and state.status is ContractStatus.HELD and state.current_attempt != review.attempt_id:

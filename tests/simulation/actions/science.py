@@ -24,7 +24,7 @@ async def uploaded(world: "World", service: "Service", uploads: Uploads, owner: 
     async def pieces() -> AsyncIterator[bytes]:
         yield content
 
-    taken = await retry_until_answered(world, service, None, lambda key: uploads.save(owner, pieces(), key))
+    taken = await retry_until_answered(world, service, None, lambda key: uploads.save_stream(owner, pieces(), key))
     return taken[1].digest if taken else None
 
 

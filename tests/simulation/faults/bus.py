@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_models.events import TOPICS
-from aex_runtime.bus.port import BusUnavailable, Message, Outgoing, route
+from aex_runtime.bus.port import BusUnavailable, Message, Outgoing, route_to_subscribers
 from tests.simulation.faults.fate import Fate
 
 
@@ -41,7 +41,7 @@ class SimulatedBus:
         raise BusUnavailable("no answer")
 
     def _take(self, messages: Sequence[Outgoing]) -> None:
-        for service, pairs in route(TOPICS, messages).items():
+        for service, pairs in route_to_subscribers(TOPICS, messages).items():
             self.in_flight.extend(MessageInFlight(service, topic, message) for topic, message in pairs)
             self.published.extend(MessageInFlight(service, topic, message) for topic, message in pairs)
 

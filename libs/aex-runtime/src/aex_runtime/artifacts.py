@@ -1,6 +1,6 @@
 """Uploaded files: their records, and the routes `PUT /artifacts` and `GET /artifacts/{sha256}`.
 
-Bytes are stored once under their digest; each uploader has a record of its own.
+The bytes of equal files are stored once, under their digest. Each uploader has a record of its own.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -23,17 +23,17 @@ from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request, run_idempotent
 from aex_runtime.http.limits import ConcurrencyLimiter
-from aex_runtime.http.problems import STATUS_DESCRIPTIONS, problem_responses
+from aex_runtime.http.problems import STATUS_DESCRIPTIONS, openapi_problem_responses
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import Download, TransferRate
 from aex_runtime.http.upload import (
     BINARY_BODY,
     MIN_RATE,
-    body_too_large,
     check_upload_headers,
     content_length,
-    empty_body,
+    empty_upload_error,
     stream_body,
+    upload_too_large_error,
 )
 from aex_runtime.identity.principals import Principal
 from aex_runtime.quotas import UNBOUNDED, Quota, StorageBounds, quotas_table
@@ -43,7 +43,10 @@ from aex_runtime.unit_of_work import Unit, UnitOfWork
 
 
 class Upload(Frozen):
-    """Record of an uploaded file. It is never removed: a work or a candidate may name the file."""
+    """The record of a file that a principal has uploaded.
+
+    It is never removed, because a work or a candidate may name the file.
+    """
 
     digest: Sha256
     size: int
@@ -53,7 +56,7 @@ class Upload(Frozen):
 
 
 def uploads_table(service: str) -> Table[Upload]:
-    """Return the table of a service's uploads, read by key only, so that it needs no index."""
+    """Return the table of a service's uploads. It is read by key only and needs no index."""
     return Table(Collection(f"{service}-uploads"), Upload)
 
 
@@ -67,7 +70,7 @@ def _make_record(uploader: Principal, ref: BlobRef, now: datetime) -> Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """Uploads of a service. `area` is that of their blobs."""
+    """The uploads of a service. `area` is the blob area of their bytes."""
 
     table: Table[Upload]
     area: str
@@ -77,35 +80,37 @@ class Uploads:
     max_bytes: int = MAX_UPLOAD_BYTES
     bounds: StorageBounds = UNBOUNDED
 
-    async def save(
+    async def save_stream(
         self,
         principal: Principal,
         chunks: AsyncIterator[bytes],
         request: IdempotentRequest,
-        declared: int | None = None,
+        declared_bytes: int | None = None,
     ) -> tuple[Effect, BlobRef]:
-        """Store a stream under its digest, with a record for `principal`. A repeat changes nothing.
+        """Store a stream under its digest and record it for `principal`; a repeated upload changes nothing.
 
-        `declared` is the size that its sender announced. After an error nothing is recorded. Raises:
-        - `TooLarge`, also above the principal's quota, and `TemporarilyUnavailable` where the disk is nearly full;
-        - `InvalidRequest` for an empty stream, `Unprocessable` when the request's key was used with other bytes;
+        Count a new file against the principal's quota. After an error nothing is recorded. `declared_bytes` is the size
+        that the sender announced. Raises:
+
+        - `TooLarge`, also above the principal's quota, and `TemporarilyUnavailable` if the disk is nearly full;
+        - `InvalidRequest` for an empty stream, `Unprocessable` if the request's key was used with other bytes;
         - what `chunks` raise.
         """
         self.bounds.require_free_space()
         quota = Quota(quotas_table(self.unit_of_work.service), principal, self.bounds.quota_bytes)
         find = partial(self.find, principal.role, principal.id)
-        chunks = await quota.bound_chunks(self.store, chunks, declared, self.max_bytes, find)
+        chunks = await quota.limit_chunks(self.store, chunks, declared_bytes, self.max_bytes, find)
         try:
             ref = await self.blobs.put_stream(self.area, chunks, self.max_bytes)
         except BlobTooLarge:
-            raise body_too_large(self.max_bytes) from None
+            raise upload_too_large_error(self.max_bytes) from None
         if ref.size == 0:
-            raise empty_body()
+            raise empty_upload_error()
         key = _key(principal.role, principal.id, ref.digest)
 
         async def record(unit: Unit) -> str:
             if await unit.get(self.table, key) is None:
-                await quota.count(unit, ref.size)
+                await quota.charge_file(unit, ref.size)
                 unit.put(self.table, key, _make_record(principal, ref, unit.now))
             return ref.digest
 
@@ -113,7 +118,7 @@ class Uploads:
         return await run_idempotent(self.unit_of_work, keyed, record), ref
 
     async def find(self, role: Audience, uploader: str, digests: Iterable[str]) -> dict[str, Upload]:
-        """Return those of the digests that the uploader has uploaded, with their records."""
+        """Return the records of those files, among the digests, that the uploader has uploaded; by digest."""
         keys = [_key(role, uploader, digest) for digest in sorted(set(digests))]
         found = await self.table.get_many(self.store, keys) if keys else []
         return {upload.digest: upload for upload in found if upload is not None}
@@ -121,7 +126,10 @@ class Uploads:
     async def read(
         self, digest: str, acquire_slot: Callable[[], AbstractContextManager[None]]
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the verified bytes while a slot is held. Raises what `acquire_slot` raises, first."""
+        """Yield the bytes of a file, with a check of the digest, while a slot of `acquire_slot` is held.
+
+        Raises what `acquire_slot` raises before the first byte, and as `Blobs.read` does.
+        """
         with acquire_slot():
             reading = await self.blobs.read(self.area, digest)
             async with aclosing(reading.pieces) as chunks:
@@ -132,7 +140,7 @@ class Uploads:
 def missing_upload_problems(
     references: Sequence[tuple[str, str | None]], uploaded: Iterable[str], uploads_url: str
 ) -> list[Problem]:
-    """Return a problem for each (JSON pointer, digest) whose digest is not in `uploaded`."""
+    """Return a problem for each pair of JSON pointer and digest whose digest is not in `uploaded`."""
     known = set(uploaded)
     message = f"You have uploaded no file with this digest; upload it first: PUT {uploads_url}"
     return [
@@ -143,7 +151,7 @@ def missing_upload_problems(
 
 
 def total_size(digests: Iterable[str | None], uploads: Mapping[str, Upload]) -> int:
-    """Return the bytes of all files; a repeated digest counts each time, since it is read each time."""
+    """Return the bytes of all files together; a repeated digest counts each time, as it is read each time."""
     return sum(uploads[digest].size for digest in digests if digest is not None and digest in uploads)
 
 
@@ -167,7 +175,7 @@ _READ: dict[int | str, dict[str, Any]] = {
 
 
 def _upload_refusals() -> dict[int | str, dict[str, Any]]:
-    (response,) = problem_responses(413).values()
+    (response,) = openapi_problem_responses(413).values()
     quota = "Or the caller's quota is used up: `storage_quota_exceeded`, with `used` and `limit` in bytes"
     return {413: {**response, "description": f"{STATUS_DESCRIPTIONS[413]}. {quota}"}}
 
@@ -175,7 +183,10 @@ def _upload_refusals() -> dict[int | str, dict[str, Any]]:
 def artifact_routes(
     uploads: Uploads, uploader: Allow, reader: Allow, find_size: FindSize, min_rate: TransferRate = MIN_RATE
 ) -> APIRouter:
-    """Return the two routes, below `/v1`; `min_rate` applies to senders and readers."""
+    """Return the two routes, below `/v1`.
+
+    `find_size` returns the size of a file that the caller may read, or None. `min_rate` applies to senders and readers.
+    """
     router = service_router("/v1", tags=["artifacts"])
     _add_upload_route(router, uploads, uploader, min_rate)
     _add_download_route(router, uploads, reader, find_size, min_rate)
@@ -202,7 +213,7 @@ def _add_upload_route(router: APIRouter, uploads: Uploads, uploader: Allow, min_
         check_upload_headers(request, uploads.max_bytes)
         with limiter.acquire(principal.id):
             body = stream_body(request, min_rate)
-            effect, ref = await uploads.save(principal, body, idempotent, content_length(request))
+            effect, ref = await uploads.save_stream(principal, body, idempotent, content_length(request))
         response.headers.update({**effect.headers, "Location": f"/v1/artifacts/{ref.digest}"})
         return project(UploadedArtifact(sha256=ref.digest, size=ref.size), principal.role)
 

@@ -1,4 +1,4 @@
-"""Background tasks of a service, with restarts and an ordered stop."""
+"""The background tasks of a service: consumer, timers, outbox and purge, with restarts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -33,17 +33,20 @@ from aex_runtime.unit_of_work import Committed
 
 RESTARTS = CounterSpec("aex_background_restarts_total", "Crashes of background work")
 MAX_COUNTED = 1_000
-"""Dead letters and parked events that a scrape counts, by reading them."""
+"""The most dead letters and parked events that a scrape counts. It reads them."""
 _RESTART = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=30))
 _STOP_DEADLINE_S = 6.0
-"""A little more than consumer and pump take to drain."""
+"""A little more than consumer and pump need to drain."""
 BackgroundTask = Callable[[], Awaitable[None]]
-"""Runs until cancelled; started again after a crash or an end."""
+"""Function that runs until cancelled. It is started again after an error or an end."""
 _log = structlog.get_logger(__name__)
 
 
 def platform_collections(service: str) -> tuple[Collection, ...]:
-    """Return the collections of every service: outbox, timers, leases, keys, dead letters, parked events."""
+    """Return the collections that every service has, besides its own.
+
+    These hold outbox, timers, leases, idempotency keys, dead letters and parked events.
+    """
     return (
         outbox_table(service).collection,
         timers_table(service).collection,
@@ -56,7 +59,7 @@ def platform_collections(service: str) -> tuple[Collection, ...]:
 
 
 class Background:
-    """The tasks that run beside the requests of a service."""
+    """Builds and runs the background tasks of a service."""
 
     def __init__(
         self,
@@ -70,7 +73,7 @@ class Background:
         spans: MessageSpans | None = None,
         event_data: EventData | None = None,
     ) -> None:
-        """`instance` names the only process of the service: see `RuntimeSettings`."""
+        """`instance` is the name of the service's only process, if set: see `RuntimeSettings`."""
         self._service, self._store, self._bus, self._clock, self._ids = service, store, bus, clock, ids
         self.leases = Leases(service, store, clock, holder=instance or ids.new("proc"))
         self.dead_letters = DeadLetters(service, store, clock)
@@ -82,19 +85,27 @@ class Background:
         self._event_data = event_data
 
     def on_commit(self, committed: Committed) -> None:
-        """Publish a unit's events and check its timers at once. Called on the event loop, after the commit."""
-        self.outbox.notify(committed.queued)
+        """Have a unit's events published and its timers checked soon. Called after its commit.
+
+        Call it on the event loop.
+        """
+        self.outbox.notify_committed(committed.queued)
         if self._sweeper is not None:
-            self._sweeper.notify(committed.timers)
+            self._sweeper.notify_committed(committed.timers)
 
     @asynccontextmanager
-    async def running(
+    async def run_tasks(
         self,
         subscriptions: Mapping[str, EventHandler],
         timers: Mapping[str, TimerHandler],
         tasks: Mapping[str, BackgroundTask] | None = None,
     ) -> AsyncIterator[None]:
-        """Run all tasks during the block, then stop them, the outbox last. `tasks`: own ones, by name."""
+        """Start all background tasks, run the block, and stop them at its end.
+
+        These are the consumer, timers, outbox pump, purge of keys, and `tasks`, the service's own by name. A task that
+        ends or fails is started again. The outbox is stopped last, to publish what the others committed. Handlers are
+        given by topic (`subscriptions`) and by timer kind (`timers`).
+        """
         service, store, clock, ids, spans = self._service, self._store, self._clock, self._ids, self._spans
         sweeper = self._sweeper = TimerSweeper(service, store, self.leases, clock, timers, ids, spans=spans)
         consumer = self._consumer = Consumer(
@@ -124,14 +135,14 @@ class Background:
             await _stop([pump])
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Return the gauges of dead letters, parked and failing events, and the ages of events and timers."""
+        """Return the gauges of dead letters, parked and failing events, and ages of events and timers."""
         dead_letters = partial(self.dead_letters.count, MAX_COUNTED)
         parked = partial(self.outbox.parked.count, MAX_COUNTED)
         unpublished_s = partial(self._age_s, outbox_table(self._service), "created_at")
         late_s = partial(self._age_s, timers_table(self._service), "due_at")
         queue: tuple[GaugeSpec, ...] = ()
         if isinstance(self._bus, ReportsQueueAge):
-            oldest = partial(self._bus.oldest_unhandled_s, self._service)
+            oldest = partial(self._bus.oldest_unacked_age_s, self._service)
             queue = (GaugeSpec("aex_queue_oldest_seconds", "Age of the oldest event not yet handled", oldest),)
         return (
             *queue,
@@ -143,7 +154,7 @@ class Background:
         )
 
     async def _keep_running(self, name: str, run: BackgroundTask) -> None:
-        """Run a task until cancelled; start it again after each crash, with growing waits."""
+        """Run a task until cancelled; start it again when it fails or ends, after a growing wait."""
         retries = Retries(_RESTART, self._ids)
         while True:
             try:
@@ -157,7 +168,7 @@ class Background:
             await retries.log_and_wait("background_restarts", reason, piece=name)
 
     async def _failing_s(self) -> float:
-        return self._consumer.failing_s() if self._consumer is not None else 0.0
+        return self._consumer.failing_for_s() if self._consumer is not None else 0.0
 
     async def _age_s(self, table: Table[Any], field: str) -> float:
         found = await table.find(self._store, order=field, limit=1)
@@ -165,7 +176,7 @@ class Background:
 
 
 async def _stop(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel and wait, with a time limit; a task that hangs ends with the process."""
+    """Cancel tasks and wait for them, with a time limit; a task that hangs is logged and left."""
     for task in tasks:
         task.cancel()
     if tasks:

@@ -1,4 +1,7 @@
-"""Time, injected: services take the wall clock, tests and the simulator one that they move."""
+"""Clocks, which are injected, and instants as microseconds.
+
+Services use the wall clock; tests and the simulator use a `SetClock`.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +11,7 @@ __all__ = ["Clock", "SetClock", "WallClock", "epoch_micros", "from_epoch_micros"
 
 
 class SetClock:
-    """A clock that stands still until it is moved."""
+    """A clock whose time changes only by `advance`."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at
@@ -17,7 +20,7 @@ class SetClock:
         return self._at
 
     def advance(self, by: timedelta) -> None:
-        """Move forward (or back: clocks jump)."""
+        """Move the time forward, or back by a negative amount."""
         self._at += by
 
 
@@ -25,10 +28,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def epoch_micros(moment: datetime) -> int:
-    """Microseconds since 1970, exact: the form in which stores index time."""
+    """Return an instant as microseconds since 1970, exactly. Index fields hold times in this form."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def from_epoch_micros(micros: int) -> datetime:
-    """Return the moment of so many microseconds since 1970."""
+    """Return the instant that is so many microseconds after 1970, in UTC."""
     return _EPOCH + timedelta(microseconds=micros)

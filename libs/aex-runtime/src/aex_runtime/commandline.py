@@ -1,4 +1,4 @@
-"""Errors and output of commands. Loads nothing that takes long, as every command imports it."""
+"""Errors and output of commands. Every command imports it, so that it loads nothing slow."""
 
 import json
 import sys
@@ -10,7 +10,10 @@ EMPTY = "–"
 
 
 class UserError(Exception):
-    """Error that the user can fix: the problem and the next step, printed as one line without a traceback."""
+    """An error that the user can fix, printed as one line without a traceback.
+
+    `message` is the problem, `fix` the next step.
+    """
 
     exit_code = 2
 
@@ -19,12 +22,12 @@ class UserError(Exception):
         self.message, self.fix = message, fix
 
     def text(self) -> str:
-        """Return the message and its fix as one line."""
+        """Return the message and the fix as one line."""
         return " ".join((f"{self.message}; {self.fix}" if self.fix else self.message).split())
 
 
 class CommandFailed(UserError):
-    """Failure that the user did not cause. The message may hold the end of a log."""
+    """A failure that the user did not cause. Its message may have several lines, such as the end of a log."""
 
     exit_code = 1
 
@@ -39,18 +42,21 @@ def print_error(line: str) -> None:
 
 
 def write_line(line: str) -> None:
-    """Write one line to stdout and flush it, for the reader of a pipe."""
+    """Write one line to stdout and flush it, so that the reader of a pipe gets it at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def write_json(value: Any) -> None:
-    """Write a JSON document to stdout."""
+    """Write a value to stdout as indented JSON."""
     write_line(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], title: str = "") -> None:
-    """Write rows of named cells: a table on a terminal, else a header and tab-separated lines."""
+    """Write rows, given as cells by column name, to stdout.
+
+    A terminal gets a table with the title; a pipe gets a header and lines with tabs, without it.
+    """
     from rich import console, markup, table  # noqa: PLC0415 half of the start of a command that prints none
 
     terminal = console.Console()
@@ -67,14 +73,14 @@ def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], tit
 
 
 class ProgressCallback(Protocol):
-    """Callback of a long operation with its stage, the amount done and the total."""
+    """Function that a long operation calls with its stage, the amount done and the total."""
 
     def __call__(self, stage: str, done: int, total: int, /) -> None: ...
 
 
 @contextmanager
 def progress_bars() -> Iterator[ProgressCallback]:
-    """Yield a callback that draws a bar per stage on stderr, when that is a terminal."""
+    """Yield a callback that draws a progress bar for each stage on stderr; nothing without a terminal."""
     from rich import console, progress  # noqa: PLC0415 as in `write_rows`
 
     terminal = console.Console(stderr=True)

@@ -1,4 +1,4 @@
-"""Dead letters: messages after their last attempt, stored with the reason until replayed."""
+"""Dead letters: messages that failed permanently, stored with the reason until they are replayed."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from aex_models.frozen import Frozen, Instant
 from aex_runtime.bus.port import Bus, Message, Outgoing
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.store.port import Collection, Index, Store, Transaction
-from aex_runtime.store.table import ItemPage, Position, Table, each_item
+from aex_runtime.store.table import ItemPage, Position, Table, iterate_items
 
 _MAX_REASON = 1_000
 _COUNT_PAGE = 500
@@ -18,23 +18,24 @@ _log = structlog.get_logger(__name__)
 
 
 class DeadLetter(Frozen):
-    """A dead message without its content."""
+    """A message that failed permanently, without its content."""
 
     id: str
     topic: str
     event_id: str | None
     """Id of the event; None if the message is no valid event."""
     subject: str | None
-    """The contract or work that the event is about."""
+    """The contract or work that the event is about; None if unknown."""
     reason: Annotated[str, Field(max_length=_MAX_REASON)]
     """Reason of the last failure."""
     count: int
+    """Number of times that the message became a dead letter."""
     first_at: Instant
     last_at: Instant
 
 
 class WireMessage(Frozen):
-    """A dead message exactly as it was on the wire."""
+    """The content of a dead letter: the message exactly as the bus delivered it."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
     attributes: dict[str, str]
@@ -42,22 +43,22 @@ class WireMessage(Frozen):
 
 
 class NoSuchDeadLetter(LookupError):
-    """A dead letter that does not exist or was replayed."""
+    """A dead letter that does not exist, or was replayed."""
 
 
 def dead_letters_table(service: str) -> Table[DeadLetter]:
-    """Return the table of a service's dead letters."""
+    """Return the table of a service's dead letters, without their content."""
     collection = Collection(f"{service}-dead-letters", (Index(order="last_at", direction="desc"),))
     return Table(collection, DeadLetter, lambda letter: {"last_at": epoch_micros(letter.last_at)})
 
 
 def dead_letter_messages_table(service: str) -> Table[WireMessage]:
-    """Return the table of the messages of a service's dead letters."""
+    """Return the table of the content of a service's dead letters."""
     return Table(Collection(f"{service}-dead-letter-messages"), WireMessage)
 
 
 class DeadLetters:
-    """A service's dead letters. Messages have a table of their own: listing and counting read no content."""
+    """The dead letters of a service. Content has a table of its own, so that listing and counting skip it."""
 
     def __init__(self, service: str, store: Store, clock: Clock) -> None:
         self._service = service
@@ -67,7 +68,11 @@ class DeadLetters:
         self._messages = dead_letter_messages_table(service)
 
     async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
-        """Store a message and return its id; a repeated event, or repeated bytes, only raises the count."""
+        """Store a dead letter with its message, log an error, and return the dead letter's id.
+
+        A repeated event, or a repeated message without a valid event, raises the count of its dead letter. The reason
+        is cut to 1,000 characters.
+        """
         cause = [topic, event_id] if event_id is not None else [topic, message.attributes, sha256_hex(message.data)]
         key = f"dead_{canonical_digest(cause)[:40]}"
         now = self._clock.now()
@@ -102,7 +107,7 @@ class DeadLetters:
         )
 
     async def get(self, dead_letter_id: str) -> tuple[DeadLetter, WireMessage]:
-        """Return a dead letter with its message. Raises `NoSuchDeadLetter`."""
+        """Return a dead letter and its message. Raises `NoSuchDeadLetter`."""
         letter = await self._letters.get(self._store, dead_letter_id)
         message = await self._messages.get(self._store, dead_letter_id)
         if letter is None or message is None:
@@ -110,9 +115,10 @@ class DeadLetters:
         return letter.record, message.record
 
     async def replay(self, dead_letter_id: str, bus: Bus) -> None:
-        """Publish it to this service alone, then delete it. Raises `NoSuchDeadLetter`, `BusUnavailable`.
+        """Publish the message to this service alone, then delete the dead letter.
 
-        A dead letter that changed meanwhile remains. A crash in between replays it twice; consumers are idempotent.
+        Raises `NoSuchDeadLetter`, `BusUnavailable`. If the message has failed again meanwhile, the dead letter remains.
+        After a crash between the two steps another replay publishes it twice; handlers are idempotent.
         """
         letter, wire = await self.get(dead_letter_id)
         message = Message(dict(wire.attributes), wire.data)
@@ -128,8 +134,8 @@ class DeadLetters:
         _log.info("dead_letter_replayed", id=dead_letter_id, topic=letter.topic)
 
     async def count(self, limit: int | None = None) -> int:
-        """Return the number of dead letters, at most `limit`. Reads them, in pages."""
+        """Return the number of dead letters, at most `limit`. It reads them page by page."""
         count = 0
-        async for _ in each_item(self.list, _COUNT_PAGE, limit):
+        async for _ in iterate_items(self.list, _COUNT_PAGE, limit):
             count += 1
         return count

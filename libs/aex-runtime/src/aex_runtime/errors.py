@@ -1,4 +1,4 @@
-"""Domain errors. `http/problems.py` maps them to HTTP statuses."""
+"""Domain errors, which `http/problems.py` maps to HTTP statuses."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from aex_models.work import Problem
 
 
 class DomainError(Exception):
-    """A refusal with a stable `code`, a message for people and the invalid fields."""
+    """A refusal, with a stable `code` for programs, a message for people, and the invalid fields."""
 
     members: Mapping[str, int] = {}
     """Further members of the problem document."""
@@ -19,17 +19,17 @@ class DomainError(Exception):
 
 
 def summarize_problems(problems: Sequence[Problem]) -> str:
-    """Return the first problem and the number of others, in a line for people."""
+    """Return the message of the first problem and the number of further ones, as one line."""
     more = len(problems) - 1
     return problems[0].message + (f" (and {more} more)" if more else "")
 
 
 class InvalidRequest(DomainError):
-    """A request that is well-formed but semantically wrong."""
+    """A request that is malformed or has invalid values."""
 
 
 class Unauthenticated(DomainError):
-    """A caller without a valid token."""
+    """A request without a valid token."""
 
 
 class Forbidden(DomainError):
@@ -41,7 +41,7 @@ class NotFound(DomainError):
 
 
 class Conflict(DomainError):
-    """A request that the state does not allow. `retry_after_s`: set if it may succeed later."""
+    """A request that the resource's state does not allow. `retry_after_s` is set if it may succeed later."""
 
     def __init__(
         self, code: str, message: str, errors: Sequence[Problem] = (), *, retry_after_s: int | None = None
@@ -51,7 +51,7 @@ class Conflict(DomainError):
 
 
 class TooLarge(DomainError):
-    """A body above the size limit."""
+    """A request body above a size limit."""
 
 
 class Unprocessable(DomainError):
@@ -59,7 +59,7 @@ class Unprocessable(DomainError):
 
 
 class RateLimited(DomainError):
-    """Too many requests from this caller."""
+    """A request above the caller's limits of rate, concurrency or memory."""
 
     def __init__(self, code: str, message: str, errors: Sequence[Problem] = (), *, retry_after_s: int = 1) -> None:
         super().__init__(code, message, errors)
@@ -67,7 +67,7 @@ class RateLimited(DomainError):
 
 
 class TemporarilyUnavailable(DomainError):
-    """A required part that does not answer."""
+    """A request that fails because a required part does not answer or is at its limit."""
 
     def __init__(self, code: str, message: str, errors: Sequence[Problem] = (), *, retry_after_s: int = 1) -> None:
         super().__init__(code, message, errors)

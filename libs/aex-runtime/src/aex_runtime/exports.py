@@ -1,4 +1,4 @@
-"""Exports of records as files: bounded per process, a page in memory at a time."""
+"""Exports of records as files, with a limited number at once and one page in memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -13,23 +13,21 @@ from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 
 PIECE_BYTES = 262_144
-"""Largest piece of a file: a reader that takes none for long is disconnected."""
+"""The most bytes of a piece. A reader that takes none for long is disconnected."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFile(Generic[T]):
-    """Content of an export.
-
-    `pages` may take long between two pages. `encode` returns a page's rows as bytes and their number; it runs in a
-    thread.
-    """
+    """The content of an export."""
 
     pages: AsyncGenerator[Sequence[T], None]
+    """The rows, page by page; a page may take long to come."""
     encode: Callable[[Sequence[T]], tuple[bytes, int]]
+    """Returns the rows of a page as bytes, and their number. It runs in a thread."""
     format: str
     head: bytes = b""
-    """Bytes before the first row, also where there is none."""
+    """Bytes before the first row; they are written even if there is no row."""
 
 
 async def stream_export(
@@ -41,10 +39,11 @@ async def stream_export(
     *,
     sees_all: bool,
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the file in pieces, and log `event` or `export_aborted` with the number of rows.
+    """Yield the file in pieces; at its end log `event`, or `export_aborted`, with the number of rows.
 
-    Before the first piece raises `RateLimited` and `TemporarilyUnavailable` where too many exports run; the last slots
-    are for readers that see all. Close the generator before its end to release its slot.
+    The export holds a slot of `limiter` meanwhile. The last slots are for readers with `sees_all`. Raises `RateLimited`
+    and `TemporarilyUnavailable`, before the first piece, if too many exports run. A caller that stops early must close
+    the generator.
     """
     with limiter.acquire(f"{reader.role.value}:{reader.id}", preferred=sees_all):
         rows, is_complete, head = 0, False, file.head
@@ -63,13 +62,16 @@ async def stream_export(
             log.info(event if is_complete else "export_aborted", rows=rows, format=file.format)
 
 
-def combine_parties(own: Mapping[str, str], requested: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Return the fields of each row, the reader's own first; None where another party's are requested."""
+def merge_party_filters(own: Mapping[str, str], requested: Mapping[str, str | None]) -> dict[str, str] | None:
+    """Return the filters of an export by party: the reader's own ids, then those that are requested.
+
+    Return None, for an empty result, if the reader requests the rows of another party.
+    """
     if any(requested[name] not in (None, value) for name, value in own.items()):
         return None
     return {**own, **{name: value for name, value in requested.items() if value is not None}}
 
 
 def export_filename(name: str, now: datetime, suffix: str) -> str:
-    """Return a file name with the UTC time."""
+    """Return a file name with the time in UTC."""
     return f"{name}-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.{suffix}"

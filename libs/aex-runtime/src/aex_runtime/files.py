@@ -1,4 +1,4 @@
-"""Durable files, whose bytes are on the disk before their names exist, and the data directory."""
+"""Durable files, whose bytes are on the disk before their names appear, and the data directory."""
 
 import asyncio
 import os
@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 
 
-def open_new(path: Path, content: bytes, mode: int) -> int:
-    """Create a file and return its descriptor, for the caller's `os.fsync`.
+def open_new_file(path: Path, content: bytes, mode: int) -> int:
+    """Create a file with this content and return its open descriptor, which the caller must close.
 
-    Removes a file that cannot be written. Raises `OSError`, such as `FileExistsError`.
+    The content is not synced yet. Raises `FileExistsError` for an existing file. After any other `OSError` the file is
+    deleted.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -35,20 +36,23 @@ def sync_folder(folder: Path) -> None:
 
 
 LAYOUT_VERSION = "2"
-"""Incremented with each incompatible change of the files."""
+"""Incremented with each incompatible change of the files in the data directory."""
 _VERSION_FILE = "version"
 
 
 class UnknownLayout(Exception):
-    """A directory of another version, or no data directory."""
+    """A data directory with the layout of another version, or a directory that is no data directory."""
 
 
 def open_data_dir(path: Path) -> Path:
-    """Create the directory if it is missing, and check its layout version. Raises `UnknownLayout`."""
+    """Create the data directory if it is missing, check its layout version, and return its path.
+
+    Raises `UnknownLayout`.
+    """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     version_file = path / _VERSION_FILE
     if not version_file.exists():
-        publish_once(version_file, f"{LAYOUT_VERSION}\n".encode(), mode=0o644)
+        create_file_once(version_file, f"{LAYOUT_VERSION}\n".encode(), mode=0o644)
     found = version_file.read_text(encoding="utf-8").strip()
     if found != LAYOUT_VERSION:
         raise UnknownLayout(
@@ -59,12 +63,12 @@ def open_data_dir(path: Path) -> Path:
 
 
 async def free_bytes(path: Path) -> float:
-    """Return the free bytes on the directory's disk. Raises `OSError` if it is missing."""
+    """Return the free bytes on the disk of a directory. Raises `OSError` if it is missing."""
     return float((await asyncio.to_thread(shutil.disk_usage, path)).free)
 
 
-def publish_once(path: Path, content: bytes, mode: int) -> bool:
-    """Create `path` atomically; return False if it exists."""
+def create_file_once(path: Path, content: bytes, mode: int) -> bool:
+    """Create a file atomically and durably; return False if it exists already."""
     temporary = _write_temporary(path, content, mode)
     try:
         os.link(temporary, path)
@@ -77,14 +81,14 @@ def publish_once(path: Path, content: bytes, mode: int) -> bool:
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Replace the content of `path` atomically."""
+    """Create a file, or replace its content, atomically and durably."""
     _write_temporary(path, content, mode).replace(path)
     sync_folder(path.parent)
 
 
 def _write_temporary(path: Path, content: bytes, mode: int) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = open_new(temporary, content, mode)
+    descriptor = open_new_file(temporary, content, mode)
     try:
         os.fsync(descriptor)
     except BaseException:

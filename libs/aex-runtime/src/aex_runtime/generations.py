@@ -15,19 +15,22 @@ from aex_runtime.store.port import Collection, Store, Transaction
 T = TypeVar("T")
 LEASE = "rebuild"
 DELETE_PAGE = 400
-"""Documents deleted in one transaction; the store takes 500 writes."""
+"""Documents that one transaction deletes; a transaction may write 500."""
 _TTL = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
 class RebuildLease:
-    """The store as a rebuild writes to it: only while the lease is held."""
+    """The store of a rebuild, which can be written only while the rebuild holds its lease."""
 
     store: Store
     handle: LeaseHandle
 
     async def transact(self, write: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Run a transaction under the lease. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Run a transaction that commits only under the lease; renew the lease if it is due.
+
+        Raises `LeaseLost`, `StoreUnavailable`.
+        """
         await self.handle.renew_if_due()
 
         async def guarded_write(transaction: Transaction) -> T:
@@ -37,7 +40,10 @@ class RebuildLease:
         return await self.store.transact(guarded_write)
 
     async def delete_documents(self, collection: Collection, pages: AsyncGenerator[Sequence[str], None]) -> int:
-        """Delete documents page by page and return their number. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Delete the documents with these keys page by page; return their number.
+
+        Raises `LeaseLost`, `StoreUnavailable`.
+        """
         deleted = 0
         async with aclosing(pages):
             async for keys in pages:
@@ -52,8 +58,8 @@ class RebuildLease:
 
 
 @asynccontextmanager
-async def acquire_rebuild(service: str, store: Store, clock: Clock, ids: Ids) -> AsyncIterator[RebuildLease]:
-    """Hold the service's rebuild lease. Raises `Conflict` when another rebuild holds it."""
+async def acquire_rebuild_lease(service: str, store: Store, clock: Clock, ids: Ids) -> AsyncIterator[RebuildLease]:
+    """Hold the service's rebuild lease during the block. Raises `Conflict` if another rebuild holds it."""
     leases = Leases(service, store, clock, holder=ids.new("rebuild"))
     lease = await leases.acquire(LEASE, _TTL)
     if lease is None:
@@ -71,25 +77,26 @@ async def acquire_rebuild(service: str, store: Store, clock: Clock, ids: Ids) ->
 
 
 class GenerationBuild(Protocol[T]):
-    """The steps of one rebuild; `T` is the generation with the progress that it has made."""
+    """The steps of one rebuild. `T` is the type of a generation with its progress."""
 
     async def delete_stale_generations(self) -> int:
-        """Delete the documents of generations that are neither read nor built; return their number."""
+        """Delete the documents of generations that are neither read nor being built; return their number."""
 
     async def begin(self) -> T:
-        """Record the generation before anything of it is written, or find the one that a killed rebuild began."""
+        """Record a new generation, before its documents; or return the one that a killed rebuild has begun."""
 
     async def fill(self, generation: T) -> T:
-        """Write the generation's documents."""
+        """Write the documents of the generation, and return it with its progress."""
 
     async def switch(self, generation: T) -> T:
-        """Let readers read the generation from now on."""
+        """Make readers read this generation from now on, and return it."""
 
 
 async def build_generation(build: GenerationBuild[T]) -> tuple[T, int]:
     """Build a generation and switch to it; return it and the number of deleted documents.
 
-    Readers keep the old one until then. A killed rebuild leaves its own documents to the next one.
+    Until the switch, readers use the old generation. A rebuild after a killed one continues its generation. Stale
+    generations are deleted before and after.
     """
     removed = await build.delete_stale_generations()
     generation = await build.switch(await build.fill(await build.begin()))

@@ -1,6 +1,6 @@
-"""Log lines for Google Cloud: the fields of Cloud Logging and of Error Reporting.
+"""Log lines in the form of Google Cloud: the fields of Cloud Logging and of Error Reporting.
 
-`event` stays in the payload, so that filters on it are the same in every form.
+The field `event` stays in the payload, so that filters on it are equal in every form.
 """
 
 import re
@@ -22,10 +22,11 @@ _REPORTED_ERROR = "type.googleapis.com/google.devtools.clouderrorreporting.v1bet
 _CAUSE_SEPARATOR = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 
 
-def google_entry(project: str | None, version: str) -> Processor:
-    """Return the processor of Google's form, the last before the encoder and after redaction.
+def google_log_processor(project: str | None, version: str) -> Processor:
+    """Return the structlog processor that gives log lines the fields of Google Cloud.
 
-    `project` is that of traces; without one a line has only the trace's id. `version` is reported with errors.
+    It is the last before the encoder, after redaction. `project` is that of traces; if None a line has only the trace's
+    id. `version` is reported with errors.
     """
 
     def entry(_logger: Any, _method: str, event: Event) -> Event:
@@ -45,7 +46,7 @@ def google_entry(project: str | None, version: str) -> Processor:
 
 
 def _request(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request's fields, with the route's template as URL, since paths hold ids."""
+    """Return the fields of a request. Its URL is the route's template, because paths contain ids."""
     method, route, status = event["method"], event["route"], event["status"]
     request = {"requestMethod": method, "requestUrl": route, "status": status}
     latency = f"{event['duration_ms'] / 1_000:.6f}s"
@@ -64,15 +65,15 @@ def _trace(project: str) -> dict[str, Any]:
 
 
 def _error(traceback: Any, service: str, version: str) -> dict[str, Any]:
-    """Return the fields of Error Reporting, which groups by stack, or by message without a stack."""
+    """Return the fields of Error Reporting, which groups errors by stack, or else by message."""
     context = {"serviceContext": {"service": f"aex-{service}", "version": version}}
     if isinstance(traceback, Sequence) and not isinstance(traceback, str) and traceback:
-        return {**context, "stack_trace": stack_trace(traceback)}
+        return {**context, "stack_trace": format_stack_trace(traceback)}
     return {**context, "@type": _REPORTED_ERROR}
 
 
-def stack_trace(chain: Sequence[Mapping[str, Any]]) -> str:
-    """Return an `exception_chain` as Python prints it, without messages."""
+def format_stack_trace(chain: Sequence[Mapping[str, Any]]) -> str:
+    """Return the result of `exception_chain` as Python prints a traceback, without messages."""
     return _CAUSE_SEPARATOR.join(_format_link(link) for link in reversed(chain))
 
 

@@ -1,4 +1,4 @@
-"""Ids, injected: UUIDv7 with a prefix for their kind."""
+"""Ids and randomness, which are injected. An id is a UUIDv7 after a prefix for its kind."""
 
 import random
 from typing import Protocol
@@ -8,20 +8,20 @@ import uuid_utils
 
 
 class Ids(Protocol):
-    """Makes ids, and the randomness behind salts and jitter."""
+    """A source of ids and of random values."""
 
     def new(self, prefix: str) -> str:
-        """Return a new id such as `work_0192…`: sortable by time, without hyphens."""
+        """Return a new id such as `work_0192…`, without hyphens. Ids sort by the time of their creation."""
 
     def salt(self) -> str:
         """Return 32 random bytes in hexadecimal."""
 
     def jitter(self) -> float:
-        """Return a random number in [0, 1), which spreads retries."""
+        """Return a random number in [0, 1), by which retries are spread."""
 
 
 class RandomIds:
-    """Ids from the operating system's randomness."""
+    """Ids and random values from the operating system's randomness."""
 
     def __init__(self) -> None:
         self._random: random.Random = random.SystemRandom()
@@ -37,7 +37,7 @@ class RandomIds:
 
 
 class SeededIds(RandomIds):
-    """Ids from a seed: the same seed gives the same ids in the same order."""
+    """Ids and random values that depend on a seed only, for tests and the simulator."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 reproducible on purpose; never used in production

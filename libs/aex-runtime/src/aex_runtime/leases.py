@@ -1,8 +1,9 @@
 """Leases with fencing tokens, leader election for background work, and lease handles for commands.
 
-Clocks differ by up to `max_skew`. For other processes a lease ends `max_skew` after its end on their clock, or after
-they have seen it unchanged for its length plus `max_skew`. For its owner it ends at its end, counted from before the
-write that acquired it. A process that was paused may still write late: call `guard` in its transactions.
+Clocks of processes differ by up to `max_skew`. A process may acquire another one's lease in two cases. Its own clock is
+`max_skew` past the end of the lease; or it has seen the lease unchanged for its length and `max_skew`. For the owner a
+lease ends at its end, counted from before the write that acquired it. A process that was paused may still write late,
+so it calls `guard` in its transactions.
 """
 
 import asyncio
@@ -24,7 +25,10 @@ _log = structlog.get_logger(__name__)
 
 
 class LeaseRecord(Frozen):
-    """The owner and end of a lease. A released lease remains stored, so that tokens only grow."""
+    """The owner and the end of a lease, as stored.
+
+    The record of a released lease remains, so that fencing tokens only grow.
+    """
 
     holder: str
     fencing_token: int
@@ -33,13 +37,16 @@ class LeaseRecord(Frozen):
 
 
 def leases_table(service: str) -> Table[LeaseRecord]:
-    """Return the table of a service's leases, by name."""
+    """Return the table of a service's leases, by their names."""
     return Table(Collection(f"{service}-leases"), LeaseRecord)
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease of this process until `expires_at` on its clock. Each acquisition has a higher token."""
+    """A lease that this process has, until `expires_at` on its clock.
+
+    Each acquisition gives it a higher fencing token.
+    """
 
     name: str
     fencing_token: int
@@ -48,11 +55,11 @@ class Lease:
 
 
 class LeaseLost(Exception):
-    """A lease that another process holds or may hold."""
+    """A lease that this process does not hold any more, or not with certainty."""
 
 
 class Leases:
-    """The leases of a service, for one process."""
+    """Acquires, renews and releases leases of a service, for one process."""
 
     def __init__(
         self, service: str, store: Store, clock: Clock, holder: str, max_skew: timedelta = timedelta(seconds=2)
@@ -68,7 +75,7 @@ class Leases:
         """The version of each lease of another process, and the time when it was first read."""
 
     async def acquire(self, name: str, ttl: timedelta) -> Lease | None:
-        """Acquire a lease unless another process has it; else None. Raises `StoreUnavailable`."""
+        """Acquire a lease; return None if another process has it. Raises `StoreUnavailable`."""
         now = self._clock.now()
 
         async def take(transaction: Transaction) -> Lease | None:
@@ -81,7 +88,7 @@ class Leases:
         return await self._store.transact(take)
 
     async def renew(self, lease: Lease) -> Lease:
-        """Return the lease, extended by its length from now. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Extend the lease by its length from now, and return it. Raises `LeaseLost`, `StoreUnavailable`."""
         now = self._clock.now()
         if now >= lease.expires_at:
             raise LeaseLost(lease.name)
@@ -93,7 +100,7 @@ class Leases:
         return await self._store.transact(extend)
 
     async def release(self, lease: Lease) -> None:
-        """Release the lease unless another process has it; in an outage of the store it expires."""
+        """Release the lease unless another process has it. If the store fails, log it: the lease expires."""
 
         async def expire(transaction: Transaction) -> None:
             stored = await self._table.get(transaction, lease.name)
@@ -106,7 +113,10 @@ class Leases:
             _log.warning("lease_not_released", lease=lease.name, reason=describe_failure(error))
 
     async def guard(self, transaction: Transaction, lease: Lease) -> None:
-        """Make the transaction commit only under the lease. Call it before writes. Raises `LeaseLost`."""
+        """Make the transaction commit only while this process has the lease. Call it before its writes.
+
+        Raises `LeaseLost`.
+        """
         stored = await self._table.get(transaction, lease.name)
         if stored is None or stored.record.fencing_token != lease.fencing_token:
             raise LeaseLost(lease.name)
@@ -143,9 +153,10 @@ class LeaderElection:
         self._ttl = ttl
 
     async def run(self, work: Callable[[Lease], Awaitable[None]]) -> None:
-        """Run `work` whenever this process has the lease, until cancelled; cancel it with the lease.
+        """Run `work` while this process has the lease, and try to get the lease otherwise; until cancelled.
 
-        `work` does not return. Raises what `work` raises. An unreachable store is waited out.
+        `work` is cancelled when the lease is lost. It should not return. Raises what `work` raises. An outage of the
+        store is waited out.
         """
         while True:
             lease = await self._try_to_acquire()
@@ -180,7 +191,7 @@ class LeaderElection:
             working.result()
 
     async def _renew(self, lease: Lease) -> Lease:
-        """Return the renewed lease, or the old one in an outage of the store. Raises `LeaseLost`."""
+        """Return the renewed lease, or the same one in an outage of the store. Raises `LeaseLost`."""
         left_s = (lease.expires_at - self._clock.now()).total_seconds()
         try:
             async with asyncio.timeout(max(left_s, 0)):
@@ -193,7 +204,7 @@ class LeaderElection:
 
 
 class LeaseHandle:
-    """A lease of a command, which renews it while it works; after its loss the command cannot write."""
+    """The lease of a command, renewed while the command works. After its loss the command cannot write."""
 
     def __init__(self, leases: Leases, lease: Lease, clock: Clock) -> None:
         self._leases = leases
@@ -201,14 +212,14 @@ class LeaseHandle:
         self._clock = clock
 
     async def guard(self, transaction: Transaction) -> None:
-        """Make the transaction commit only under the lease. Raises `LeaseLost`."""
+        """Make the transaction commit only under the lease. Call it before its writes. Raises `LeaseLost`."""
         await self._leases.guard(transaction, self._lease)
 
     async def renew_if_due(self) -> None:
-        """Renew the lease after a third of its length. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Renew the lease if a third of its length has passed. Raises `LeaseLost`, `StoreUnavailable`."""
         if self._lease.expires_at - self._clock.now() < self._lease.ttl * 2 / 3:
             self._lease = await self._leases.renew(self._lease)
 
     async def release(self) -> None:
-        """Release the lease; in an outage of the store it expires."""
+        """Release the lease. If the store fails, log it: the lease expires."""
         await self._leases.release(self._lease)

@@ -1,6 +1,6 @@
-"""Structured logs on stderr, without secrets: JSON lines, Google Cloud's form, or text.
+"""Structured logs on stderr without secrets: as JSON lines, in Google Cloud's form, or as text.
 
-Messages of exceptions may quote request data, so log lines hold types and frames only.
+Messages of exceptions may quote request data. So log lines have only their types and frames.
 """
 
 import json
@@ -21,8 +21,8 @@ from opentelemetry import trace
 from structlog.typing import Processor
 
 from aex_runtime.errors import DomainError
-from aex_runtime.google_logs import google_entry
-from aex_runtime.tracing.spans import message_attributes
+from aex_runtime.google_logs import google_log_processor
+from aex_runtime.tracing.spans import extract_id_attributes
 
 Event = MutableMapping[str, Any]
 Form = Literal["json", "google", "console"]
@@ -39,7 +39,7 @@ _MAX_LINKS = 30
 
 
 def redact(_logger: Any, _method: str, event: Event) -> Event:
-    """Hide secret values, tokens in texts, and the tails of long texts, as a structlog processor."""
+    """Replace secret values, and tokens in texts, and cut long texts; a structlog processor."""
     for name, value in event.items():
         if _is_secret(name):
             event[name] = REDACTED
@@ -49,7 +49,7 @@ def redact(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def replace_exception(_logger: Any, _method: str, event: Event) -> Event:
-    """Replace an exception by its types and frames, as a structlog processor."""
+    """Replace an exception by its types and frames; a structlog processor."""
     found = event.pop("exc_info", None)
     if found is True:
         found = sys.exc_info()[1]
@@ -61,7 +61,7 @@ def replace_exception(_logger: Any, _method: str, event: Event) -> Event:
 
 
 def exception_chain(error: BaseException) -> list[dict[str, Any]]:
-    """Return type and frames of an exception, its causes and group members, outermost first."""
+    """Return the types and frames of an exception, its causes and its group members, outermost first."""
     chain: list[dict[str, Any]] = []
     visited: set[int] = set()
     pending = [error]
@@ -110,7 +110,7 @@ def _clean_text(text: str) -> str:
 
 
 def configure_logging(service: str, level: str = "info", form: Form = "json", project: str | None = None) -> None:
-    """Send all logs of structlog and the standard library to stderr in one form; call it once per process.
+    """Send all logs of structlog and the standard library to stderr. Call it once per process.
 
     `project` is the Google Cloud project of traces, for the form `google`.
     """
@@ -124,7 +124,7 @@ def configure_logging(service: str, level: str = "info", form: Form = "json", pr
     ]
     render: list[Processor] = [structlog.dev.ConsoleRenderer()] if form == "console" else [_as_json]
     if form == "google":
-        render.insert(0, google_entry(project, version("aex-runtime")))
+        render.insert(0, google_log_processor(project, version("aex-runtime")))
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*shared, *render],
@@ -144,19 +144,19 @@ def configure_logging(service: str, level: str = "info", form: Form = "json", pr
 
 
 class _SafeStream:
-    """Stream that ignores write errors: a full disk behind the log must not fail the work that logs."""
+    """A stream that ignores write errors: a full disk behind the log must not fail other work."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, or drop it when the stream fails."""
+        """Write the text; drop it if the stream fails."""
         with suppress(OSError, ValueError):  # full or broken; closed
             return self._stream.write(text)
         return 0
 
     def flush(self) -> None:
-        """Flush, or leave the text with the stream."""
+        """Flush the stream; ignore a failure."""
         with suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -180,14 +180,14 @@ def _as_json(_logger: Any, _method: str, event: Event) -> str:
 
 
 def log_context(subject: str, data: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return the ids of contract, work, attempt and hold in an event or timer, valid ones only."""
-    return {name.removeprefix("aex."): value for name, value in message_attributes(subject, data or {}).items()}
+    """Return the valid ids of contract, work, attempt and hold in an event or a timer, as log fields."""
+    return {name.removeprefix("aex."): value for name, value in extract_id_attributes(subject, data or {}).items()}
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return an exception's kind and the line that raised it, or a domain error's code.
+    """Return an exception's type and the line that raised it, or a domain error's code.
 
-    Messages are left out: libraries quote input there, which may be evaluation data.
+    The message is omitted, because libraries quote input in it, which may be evaluation data.
     """
     kind = type(error).__name__
     if isinstance(error, DomainError):

@@ -1,6 +1,6 @@
 """The port of counters and histograms, which `http/metrics.py` exposes.
 
-Measures of a transaction (`Unit.measures`) are recorded once at its commit, however often it runs.
+A transaction records into `Unit.measures`. These measures count once, at its commit, however often it runs.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 SHORT_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Buckets for operations while a caller waits."""
+"""Buckets, in seconds, for operations for which a caller waits."""
 LONG_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0)
-"""Buckets for waits in a queue."""
+"""Buckets, in seconds, for waits in a queue."""
 Labels = Mapping[str, tuple[str, ...]]
-"""The values of each label; others are recorded as `other`. Never ids. An empty tuple allows any value."""
+"""The declared values of each label; others become `other`. Ids are no labels. An empty tuple allows any value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ Spec = CounterSpec | HistogramSpec
 
 
 class Measures(Protocol):
-    """A recorder of measures. It never raises and never waits; called on the event loop."""
+    """A recorder of counts and durations, called on the event loop. It never raises and never waits."""
 
     def count(self, counter: CounterSpec, *labels: str) -> None:
-        """Increment a counter. `labels`: a value for each label, in the order of the spec."""
+        """Increment a counter by one. `labels` are a value for each label, in the order of the spec."""
 
     def observe(self, histogram: HistogramSpec, seconds: float, *labels: str) -> None:
-        """Record a duration; a negative one, as between two clocks, counts as 0."""
+        """Record a duration. A negative one, as between two clocks, counts as 0."""
 
 
 class Unmeasured:
@@ -70,7 +70,7 @@ class BufferedMeasures:
     def observe(self, histogram: HistogramSpec, seconds: float, *labels: str) -> None:
         self._records.append(lambda measures: measures.observe(histogram, seconds, *labels))
 
-    def flush(self, measures: Measures) -> None:
-        """Pass everything to another recorder."""
+    def flush(self, recorder: Measures) -> None:
+        """Record everything that is kept in another recorder."""
         for record in self._records:
-            record(measures)
+            record(recorder)

@@ -1,4 +1,4 @@
-"""The outbox pump: committed events are published right after their commit, or by a sweep."""
+"""The outbox pump, which publishes committed events at once, or from the store by a sweep."""
 
 import asyncio
 from collections import deque
@@ -12,7 +12,7 @@ import structlog
 from aex_models.backoff import Backoff
 from aex_models.events import Event
 from aex_runtime.bus.port import Bus, BusError, BusUnavailable, Outgoing
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.ids import Ids
 from aex_runtime.leases import LeaderElection, Lease, Leases
@@ -35,27 +35,26 @@ class OutboxPolicy:
     """Limits and intervals of the outbox pump."""
 
     batch: int = 100
+    """The most events that one call publishes, and rows that a page of the sweep has."""
     page_bytes: int = 4_000_000
-    """Stored bytes of a page that the sweep reads, or one larger row."""
+    """The most stored bytes of a page of the sweep, unless one row alone has more."""
     max_waiting_bytes: int = 32_000_000
-    """Maximum of encoded events in memory; the sweep publishes the rest."""
+    """The most bytes of encoded events in memory; the sweep publishes further events."""
     max_waiting: int = 10_000
-    """Maximum of events in memory, and of published events whose rows are not deleted.
-
-    The sweep publishes others, perhaps again.
-    """
+    """The most events in memory, and the most published events whose rows are still to be deleted. The sweep publishes
+    further events, and may publish some again."""
     grace: timedelta = timedelta(seconds=2)
-    """The age up to which only the process that committed an event publishes it."""
+    """The age up to which an event is left to the process that committed it. The sweep takes older ones."""
     sweep_every: timedelta = timedelta(seconds=1)
     delete_after: timedelta = timedelta(milliseconds=200)
-    """Rows of published events are deleted together, this long after the first of them; well below `grace`."""
+    """Rows of published events are deleted together, so long after the first. It is well below `grace`."""
     lease_ttl: timedelta = timedelta(seconds=10)
     drain: timedelta = timedelta(seconds=5)
-    """The time of a stopping pump to publish its events and to delete their rows."""
+    """The time that a stopping pump has to publish the events in memory and to delete their rows."""
 
 
 class OutboxPump:
-    """Publishes a service's events, at least once."""
+    """Publishes the events that a service has committed, each at least once."""
 
     def __init__(
         self,
@@ -85,8 +84,11 @@ class OutboxPump:
         self._wake = asyncio.Event()
         self._has_published = asyncio.Event()
 
-    def notify(self, events: Iterable[QueuedEvent]) -> None:
-        """Publish events that were committed just now. Called on the event loop."""
+    def notify_committed(self, events: Iterable[QueuedEvent]) -> None:
+        """Queue events that this process has just committed; a background task publishes them soon.
+
+        Events above the limits of memory are left to the sweep. Call it on the event loop.
+        """
         for queued in events:
             self._low_watermark = self._low_watermark.note_write(queued.event.time)
             has_space = self._waiting_bytes + queued.size <= self._policy.max_waiting_bytes
@@ -96,7 +98,7 @@ class OutboxPump:
         self._wake.set()
 
     async def run(self) -> None:
-        """Publish until cancelled; then publish and delete the events in memory, for at most `drain`."""
+        """Publish events until cancelled; then `flush`, for at most the policy's `drain`."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._publish_promptly())
@@ -106,10 +108,10 @@ class OutboxPump:
             await self._drain()
 
     async def sweep(self) -> int:
-        """Publish the events in the store that are older than the grace, oldest first; return their number.
+        """Publish and delete all events in the store that are older than `grace`, oldest first.
 
-        Starts at the low watermark. Raises `BusUnavailable`, `StoreUnavailable`. An event that the bus refuses is
-        parked; the others are published.
+        Return the number of published events. Events in this process's memory are skipped. An event that the bus
+        refuses is parked, and the sweep goes on. Raises `BusUnavailable`, `StoreUnavailable`.
         """
         now = self._clock.now()
         self._low_watermark = self._low_watermark.start(now)
@@ -131,7 +133,7 @@ class OutboxPump:
         return published
 
     async def flush(self) -> int:
-        """Publish the events of `notify` and delete their rows; return their number. Raises as `sweep` does."""
+        """Publish the events in memory, delete their rows and return their number. Raises as `sweep` does."""
         published = 0
         while self._waiting:
             published += await self._publish_batch()
@@ -151,7 +153,7 @@ class OutboxPump:
                     await retries.log_and_wait("events_not_published", error)
 
     async def _publish_batch(self) -> int:
-        """Publish the oldest waiting batch; return the number of its events. In an outage they wait again."""
+        """Publish the oldest batch in memory; return the number that the bus accepted. On error restore it."""
         batch = [self._waiting.popleft() for _ in range(min(self._policy.batch, len(self._waiting)))]
         size = sum(each.size for each in batch)
         self._waiting_bytes -= size
@@ -169,15 +171,15 @@ class OutboxPump:
         return len(done)
 
     async def _publish(self, events: Sequence[Event]) -> tuple[list[str], list[str]]:
-        """Publish events; return the ids of those that the bus accepted, and of those that it refused: parked.
+        """Publish events; return the ids that the bus accepted, and the ids that it refused.
 
-        Raises `BusUnavailable`, `StoreUnavailable`.
+        Refused events are parked. Raises `BusUnavailable`, `StoreUnavailable`.
         """
         if not events:
             return [], []
         try:
             with self._spans.publication_spans(events) as sent:
-                await self._bus.publish([Outgoing(event.type, encode(event)) for event in sent])
+                await self._bus.publish([Outgoing(event.type, encode_event(event)) for event in sent])
         except BusUnavailable:
             raise
         except (BusError, ValueError) as error:
@@ -218,7 +220,7 @@ class OutboxPump:
         await self._store.transact(write)
 
     async def _sweep_repeatedly(self, _: Lease) -> None:
-        """Sweep under the lease. Without it a late sweeper may publish an event twice, no worse."""
+        """Sweep until cancelled. If the lease was lost unnoticed, an event may be published twice."""
         self._low_watermark = LowWatermark()
         retries = Retries(_BACKOFF, self._ids)
         while True:
@@ -230,7 +232,7 @@ class OutboxPump:
             await asyncio.sleep(self._policy.sweep_every.total_seconds())
 
     async def _sweep_page(self, page: Sequence[Stored[OutboxEntry]]) -> tuple[frozenset[str], frozenset[str]]:
-        """Publish and delete a page, without events in memory; return the ids of deleted and of parked rows."""
+        """Publish and delete a page, except events in memory; return the ids of deleted and of parked rows."""
         in_memory = {each.event.id for each in self._waiting} | self._publishing | set(self._published)
         done, parked = await self._publish([row.record.event for row in page if row.record.event.id not in in_memory])
         await self._delete(done)
@@ -239,7 +241,7 @@ class OutboxPump:
         return frozenset(done), frozenset(parked)
 
     async def _drain(self) -> None:
-        """Flush within `drain`; the next sweep publishes the rest from the store."""
+        """Flush for at most `drain`; a later sweep publishes what is left."""
         try:
             async with asyncio.timeout(self._policy.drain.total_seconds()):
                 await self.flush()

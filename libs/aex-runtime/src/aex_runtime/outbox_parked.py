@@ -1,4 +1,4 @@
-"""Parked events: those that the bus refuses, kept apart from the outbox until an operator acts."""
+"""Parked events: events that the bus has refused, kept apart until an operator decides."""
 
 import structlog
 
@@ -9,7 +9,7 @@ from aex_runtime.clock import Clock, epoch_micros
 from aex_runtime.logs import log_context
 from aex_runtime.records import OutboxEntry, outbox_table
 from aex_runtime.store.port import Collection, Index, Store, Transaction
-from aex_runtime.store.table import ItemPage, Position, Stored, Table, each_item
+from aex_runtime.store.table import ItemPage, Position, Stored, Table, iterate_items
 
 _MAX_REASON = 1_000
 _COUNT_PAGE, _PAGE_BYTES = 100, 4_000_000
@@ -17,17 +17,17 @@ _log = structlog.get_logger(__name__)
 
 
 class ParkedEvent(Frozen):
-    """A committed event that the bus refused."""
+    """A committed event that the bus has refused, with the reason."""
 
     event: Event
     reason: str
     parked_at: Instant
     tries: int
-    """Number of times that the event was parked; a replay keeps it."""
+    """Number of times that the event was parked, replays included."""
 
 
 class NoSuchParkedEvent(LookupError):
-    """An event that is not parked: replayed, discarded, or never parked."""
+    """An event that is not parked: it was replayed or discarded, or never parked."""
 
 
 def parked_table(service: str) -> Table[ParkedEvent]:
@@ -37,14 +37,17 @@ def parked_table(service: str) -> Table[ParkedEvent]:
 
 
 class ParkedEvents:
-    """The parked events of a service."""
+    """Parks, lists, replays and discards the events of one service."""
 
     def __init__(self, service: str, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._outbox, self._parked = outbox_table(service), parked_table(service)
 
     async def park(self, event_id: str, reason: str) -> None:
-        """Move an event out of the outbox in one transaction; an event that is not there is ignored."""
+        """Move an event from the outbox to the parked events, and log an alarm.
+
+        The reason is cut to 1,000 characters. Does nothing if the event is not in the outbox.
+        """
         now = self._clock.now()
 
         async def move(transaction: Transaction) -> ParkedEvent | None:
@@ -63,7 +66,7 @@ class ParkedEvents:
             _log.critical("event_parked", alarm=True, reason=parked.reason, tries=parked.tries, **fields)
 
     async def list(self, limit: int = 50, after: Position | None = None) -> ItemPage[Stored[ParkedEvent]]:
-        """Return a page of parked events, newest first; it may end early by its bytes."""
+        """Return a page of parked events, newest first. A page of large events may have fewer than `limit`."""
         found = await self._parked.find(
             self._store, order="parked_at", direction="desc", after=after, limit=limit, max_bytes=_PAGE_BYTES
         )
@@ -71,18 +74,18 @@ class ParkedEvents:
         return ItemPage(found, (last.fields["parked_at"], last.key) if last else None)
 
     async def get(self, event_id: str) -> Stored[ParkedEvent]:
-        """Return a parked event. Raises `NoSuchParkedEvent`."""
+        """Return a parked event with its document. Raises `NoSuchParkedEvent`."""
         found = await self._parked.get(self._store, event_id)
         if found is None:
             raise NoSuchParkedEvent(event_id)
         return found
 
     async def replay(self, event_id: str, event_data: EventData) -> None:
-        """Return an event to the outbox, encoded again; the running service publishes it within seconds.
+        """Move a parked event back to the outbox; the running service then publishes it within seconds.
 
-        Raises `NoSuchParkedEvent`, `BlobUnavailable`.
+        Its data are encoded again, and stored as a blob if large. Raises `NoSuchParkedEvent`, `BlobUnavailable`.
         """
-        event = await event_data.store((await self.get(event_id)).record.event)
+        event = await event_data.store_if_large((await self.get(event_id)).record.event)
         now = self._clock.now()
 
         async def move(transaction: Transaction) -> None:
@@ -97,7 +100,7 @@ class ParkedEvents:
         _log.info("parked_event_replayed", event_id=event_id, event_type=event.type, **log_context(event.subject))
 
     async def discard(self, event_id: str, reason: str, by: str) -> None:
-        """Delete a parked event permanently, with an audit line. Raises `NoSuchParkedEvent`."""
+        """Delete a parked event permanently and log who did it and why. Raises `NoSuchParkedEvent`."""
 
         async def delete(transaction: Transaction) -> Event:
             found = await self._parked.get(transaction, event_id)
@@ -111,8 +114,8 @@ class ParkedEvents:
         _log.warning("parked_event_discarded", audit=True, reason=reason, by=by, **fields)
 
     async def count(self, limit: int) -> int:
-        """Return the number of parked events, at most `limit`. Reads them, in pages."""
+        """Return the number of parked events, at most `limit`. It reads them page by page."""
         count = 0
-        async for _ in each_item(self.list, _COUNT_PAGE, limit):
+        async for _ in iterate_items(self.list, _COUNT_PAGE, limit):
             count += 1
         return count

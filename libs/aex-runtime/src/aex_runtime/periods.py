@@ -1,4 +1,4 @@
-"""UTC days, periods of days and RFC 3339 instants in query parameters."""
+"""Days, periods of days and RFC 3339 instants in query parameters, all in UTC."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from aex_runtime.store.port import Bound
 DAY_MICROS = 86_400_000_000
 DAY: dict[str, JsonValue] = {"format": "date"}
 INSTANT: dict[str, JsonValue] = {"format": "date-time"}
-"""The JSON schemas of days and instants in a query."""
+"""JSON schema of an instant in a query parameter."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _INSTANT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
@@ -23,18 +23,21 @@ _INSTANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A span of time in microseconds since 1970, UTC: `start` included, `end` not; None is without limit."""
+    """A span of time in microseconds since 1970, without its `end`; None stands for no limit."""
 
     start: int | None = None
     end: int | None = None
 
-    def cut_at(self, end: int) -> "Period":
-        """Return the part before `end`."""
+    def part_before(self, end: int) -> "Period":
+        """Return the part of the period before `end`."""
         return Period(self.start, end if self.end is None else min(self.end, end))
 
 
 def parse_period(first: str | None, last: str | None) -> Period:
-    """Return the period of two UTC days, both included; None is open. Raises `InvalidRequest`."""
+    """Return the period from the first to the last UTC day, both included.
+
+    None leaves an end open. Raises `InvalidRequest`.
+    """
     start, end = _day("from", first), _day("to", last)
     if start is not None and end is not None and start > end:
         raise _invalid_period("from", "invalid_period", "from must not come after to")
@@ -42,14 +45,14 @@ def parse_period(first: str | None, last: str | None) -> Period:
 
 
 def period_bounds(period: Period) -> tuple[Bound, ...]:
-    """Return a period as bounds of an ordered field in microseconds since 1970."""
+    """Return the bounds that limit an ordered field, in microseconds since 1970, to a period."""
     start = () if period.start is None else (Bound(">=", period.start),)
     end = () if period.end is None else (Bound("<", period.end),)
     return (*start, *end)
 
 
 def _day(name: str, text: str | None) -> int | None:
-    """Return the first microsecond of a UTC day."""
+    """Return the first microsecond of a UTC day; None for None."""
     if text is None:
         return None
     try:
@@ -62,7 +65,10 @@ def _day(name: str, text: str | None) -> int | None:
 
 
 def parse_instant(name: str, text: str | None) -> datetime | None:
-    """Return an RFC 3339 instant in UTC. Raises `InvalidRequest`, also without an offset."""
+    """Return an RFC 3339 instant in UTC; None for None. `name` is the query parameter.
+
+    Raises `InvalidRequest`, also for an instant without an offset.
+    """
     if text is None:
         return None
     try:

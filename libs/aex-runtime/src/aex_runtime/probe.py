@@ -1,6 +1,6 @@
-"""`python -m aex_runtime.probe [PATH]`: a container's health check of its service.
+"""The health check of a container: `python -m aex_runtime.probe [PATH]`.
 
-It starts every few seconds, so it imports the standard library alone and reads its two variables itself. The settings
+It starts every few seconds, so it imports the standard library only and reads its two variables itself. The settings
 would take ten times as long.
 """
 
@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 
 TIMEOUT_S = 4.0
-"""Less than the health check's own, so that the probe reports its failure."""
+"""Less than the time-out of the health check itself, so that the probe can report its failure."""
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 nothing is bound here
 _MAX_BYTES = 200
 
 
-def probe(path: str, environment: Mapping[str, str]) -> tuple[bool, str]:
-    """Call the service at `AEX_HOST` and `AEX_PORT`; return whether it answered 200, and a line.
+def probe_service(path: str, environment: Mapping[str, str]) -> tuple[bool, str]:
+    """Send a GET request to the service at `AEX_HOST` and `AEX_PORT`.
 
-    `path`: `/healthz`, or `/readyz` to include the parts that the service needs.
+    Return whether it answered 200, and a line for people. `path` is `/healthz`, or `/readyz` to include the parts that
+    the service needs.
     """
     host, port = environment.get("AEX_HOST") or "127.0.0.1", environment.get("AEX_PORT") or ""
     if not port.isdecimal():
@@ -36,8 +37,8 @@ def probe(path: str, environment: Mapping[str, str]) -> tuple[bool, str]:
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Print the probe's line; return 0 if the service answered with 200, else 1."""
-    is_healthy, line = probe(arguments[0] if arguments else "/healthz", environment)
+    """Probe the path in `arguments` and print the result; return 0 if the service answered 200, else 1."""
+    is_healthy, line = probe_service(arguments[0] if arguments else "/healthz", environment)
     sys.stdout.write(f"{line}\n")
     return 0 if is_healthy else 1
 

@@ -1,4 +1,4 @@
-"""The process of a service: start under uvicorn, drain at a signal, end with its parent."""
+"""The process of a service: it serves under uvicorn, drains at a signal, and ends with its parent."""
 
 import ctypes
 import faulthandler
@@ -21,20 +21,20 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from aex_runtime.files import UnknownLayout
-from aex_runtime.http.connections import connection_bounds, protocol_with_bounds
+from aex_runtime.http.connections import bounds_within_file_limit, protocol_with_bounds
 from aex_runtime.http.health import AbsenceReason, missing_parts
 from aex_runtime.http.streaming import OpenStreams
 from aex_runtime.identity.local_key import UnsafeKey
 from aex_runtime.logs import configure_logging
-from aex_runtime.settings import BadConfiguration, RuntimeSettings, setting_problems
+from aex_runtime.settings import BadConfiguration, RuntimeSettings, describe_setting_problems
 
 _SIGNAL_INTERVAL_S = 0.2
 KEEP_ALIVE_S = 75
-"""Longer than clients keep idle connections (httpx: 5 s), so that they never use one that is being closed."""
+"""Longer than clients keep idle connections (httpx: 5 s), so that they never use one that is closing."""
 _PR_SET_PDEATHSIG = 1
 _BAD_CONFIGURATION = 2
 _FAILED = 3
-"""As uvicorn exits if a start fails."""
+"""Exit status, the one of uvicorn after a failed start."""
 _log = structlog.get_logger(__name__)
 
 
@@ -43,15 +43,16 @@ class StopBounds:
     """The time limits of a stop, in seconds."""
 
     drain_s: int = 10
+    """Time for requests in progress."""
     hard_exit_s: int = 15
-    """For the process: the drain, then the stop of pumps and store."""
+    """Time for the whole stop: the drain, then background tasks and the store."""
 
 
 _BOUNDS = StopBounds()
 
 
 class _Server(uvicorn.Server):
-    """A server that stops within its time limits, ends open streams, and ends when a vital part is lost."""
+    """A server that stops within its time limits, ends open streams, and stops if a vital part is lost."""
 
     def __init__(
         self, config: uvicorn.Config, hard_exit_s: int, open_streams: OpenStreams, vital: Mapping[str, AbsenceReason]
@@ -79,11 +80,11 @@ class _Server(uvicorn.Server):
 
 
 def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
-    """Run the app of `module:create_app` until SIGTERM, SIGINT or the end of the parent.
+    """Run the application of `module:create_app` until SIGTERM, SIGINT or the end of the parent process.
 
-    Reads `RuntimeSettings` from the environment. A stop that exceeds `bounds` ends with the stacks of all threads on
-    stderr. Exits with 3 if a vital part of the service is lost. Exits with 2 for a wrong configuration, with a line
-    on stderr for each problem. Writes only logs to stdout.
+    Reads `RuntimeSettings` from the environment and configures logging. A stop that exceeds `bounds` ends with the
+    stacks of all threads on stderr. Exits with status 2 for a wrong configuration, with a line on stderr for each
+    problem. Exits with status 3 if a vital part of the service is lost.
     """
     # Before uvicorn installs its handlers, and after it restores these.
     signal.signal(signal.SIGTERM, _exit)
@@ -93,13 +94,13 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
     try:
         settings = RuntimeSettings()
         if settings.parent_fd is not None:
-            follow_parent(settings.parent_fd, bounds.hard_exit_s)
+            stop_with_parent(settings.parent_fd, bounds.hard_exit_s)
         # `aex_work_publisher.main:create_app` → `work-publisher`
         service = target.partition(".")[0].removeprefix("aex_").replace("_", "-")
-        configure_logging(service, settings.log_level, settings.log_format, settings.google_project_of())
+        configure_logging(service, settings.log_level, settings.log_format, settings.effective_google_project())
         app = _create_app(target)
     except ValidationError as error:
-        _refuse(setting_problems(error))
+        _refuse(describe_setting_problems(error))
     except (BadConfiguration, UnknownLayout, UnsafeKey) as error:
         _refuse([str(error)])
     configuration = _configuration(app, settings, service, bounds)
@@ -110,8 +111,11 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         raise SystemExit(_FAILED)
 
 
-def follow_parent(descriptor: int, hard_exit_s: int) -> None:
-    """Stop this process, as SIGTERM does, when the parent's end of the pipe closes."""
+def stop_with_parent(descriptor: int, hard_exit_s: int) -> None:
+    """Stop this process, as SIGTERM does, when the parent's end of the pipe `descriptor` closes.
+
+    A thread waits for that. The process is killed if the stop takes longer than `hard_exit_s`.
+    """
     os.set_inheritable(descriptor, False)
     threading.Thread(target=_wait_for_end, args=(descriptor, hard_exit_s), name="parent-pipe", daemon=True).start()
     if sys.platform == "linux":
@@ -145,9 +149,9 @@ def _configuration(app: FastAPI, settings: RuntimeSettings, service: str, bounds
     return uvicorn.Config(
         app,
         host=settings.host,
-        port=settings.port_of(service),
+        port=settings.effective_port(service),
         loop="uvloop",
-        http=protocol_with_bounds(connection_bounds(settings.max_connections)),
+        http=protocol_with_bounds(bounds_within_file_limit(settings.max_connections)),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -159,7 +163,7 @@ def _configuration(app: FastAPI, settings: RuntimeSettings, service: str, bounds
 
 
 def _create_app(target: str) -> FastAPI:
-    """Create the application without garbage collection, and exempt its objects from it."""
+    """Create the application without garbage collection, and exempt its objects from later collections."""
     module, _, name = target.partition(":")
     gc.disable()
     try:

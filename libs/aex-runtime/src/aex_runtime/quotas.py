@@ -1,4 +1,4 @@
-"""Bounds of new content: bytes of a principal's uploads, and free bytes of the data directory's disk."""
+"""Limits of new content: the bytes of a principal's uploads, and the free bytes of the disk."""
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Sized
@@ -21,7 +21,7 @@ FindUploads = Callable[[Sequence[str]], Awaitable[Sized]]
 
 
 class StorageUse(Frozen):
-    """Bytes of a principal's uploads, each distinct file once."""
+    """The bytes that a principal's uploads use in a service. Equal files count once."""
 
     role: Audience
     principal: str
@@ -30,12 +30,12 @@ class StorageUse(Frozen):
 
 @lru_cache(maxsize=16)
 def quotas_table(service: str) -> Table[StorageUse]:
-    """Return the table of a service's storage use, read by key only, so that it needs no index."""
+    """Return the table of a service's storage use. It is read by key only and needs no index."""
     return Table(Collection(f"{service}-quotas"), StorageUse)
 
 
 class StorageQuotaExceeded(TooLarge):
-    """An upload that would exceed its principal's quota. `size` is None while it is unknown."""
+    """An upload that would exceed its principal's quota. `size` is None if it is unknown."""
 
     def __init__(self, used: int, limit: int, size: int | None) -> None:
         file = "this upload" if size is None else f"this upload of {size} bytes"
@@ -49,19 +49,19 @@ class StorageQuotaExceeded(TooLarge):
 
 @dataclass(frozen=True, slots=True)
 class StorageBounds:
-    """Limits of one service.
-
-    `quota_bytes` 0: no limit; `data_dir` None: no content is in a data directory.
-    """
+    """The storage limits of a service."""
 
     quota_bytes: int = 0
+    """Bytes of a principal's uploads; 0: no limit."""
     data_dir: Path | None = None
+    """Directory whose disk is checked; None if no content is stored in it."""
     min_free_bytes: int = 0
+    """Free bytes below which no new content is accepted; 0: no check."""
 
     def require_free_space(self) -> None:
-        """Raise `TemporarilyUnavailable` where the disk has too little room for new content.
+        """Raise `TemporarilyUnavailable` if the disk has too few free bytes for new content.
 
-        A call takes microseconds on a local disk.
+        It blocks, for microseconds on a local disk.
         """
         if self.data_dir is None or not self.min_free_bytes:
             return
@@ -79,7 +79,7 @@ UNBOUNDED = StorageBounds()
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Quota of one principal, in a document that each of its uploads changes in its own transaction."""
+    """The quota of one principal. Each upload changes its document in the upload's own transaction."""
 
     table: Table[StorageUse]
     principal: Principal
@@ -87,29 +87,38 @@ class Quota:
 
     @property
     def key(self) -> str:
-        """Return the document's key."""
+        """Key of the principal's document."""
         return sha256_hex(f"{self.principal.role.value}\x1f{self.principal.id}".encode())
 
-    async def load_used(self, store: Store) -> int:
-        """Return the bytes in use as last committed."""
+    async def load_used_bytes(self, store: Store) -> int:
+        """Return the bytes that the principal's uploads use, as last committed."""
         stored = await self.table.get(store, self.key)
         return stored.record.used if stored else 0
 
-    async def bound_chunks(
-        self, store: Store, chunks: AsyncIterator[bytes], declared: int | None, max_bytes: int, find: FindUploads
+    async def limit_chunks(
+        self,
+        store: Store,
+        chunks: AsyncIterator[bytes],
+        declared_bytes: int | None,
+        max_bytes: int,
+        find_uploads: FindUploads,
     ) -> AsyncIterator[bytes]:
-        """Return the chunks of an upload; before the end of a file that is too large they raise.
+        """Return the chunks of an upload, which raise `StorageQuotaExceeded` if it is too large.
 
-        `declared` is the announced size, `find` returns the principal's uploads among some digests. Raises
-        `StorageQuotaExceeded`, as the chunks do, where the announced size decides.
+        They raise before their end, so that no blob is kept. `declared_bytes` is the announced size, for which the
+        error may be raised at once. `find_uploads` returns those of some digests that the principal has uploaded; a
+        repeated file is never too large.
         """
-        used = await self.load_used(store)
-        self._refuse_certain_excess(used, declared or 0)
-        may_exceed = self._is_exceeded(used, max_bytes if declared is None else declared)
-        return self._refuse_new_file(used, Meter(chunks, max_bytes), find) if may_exceed else chunks
+        used = await self.load_used_bytes(store)
+        self._refuse_certain_excess(used, declared_bytes or 0)
+        may_exceed = self._is_exceeded(used, max_bytes if declared_bytes is None else declared_bytes)
+        return self._refuse_new_file(used, Meter(chunks, max_bytes), find_uploads) if may_exceed else chunks
 
-    async def count(self, unit: Unit, size: int) -> None:
-        """Count a new file in its transaction, before any write. Raises `StorageQuotaExceeded`."""
+    async def charge_file(self, unit: Unit, size: int) -> None:
+        """Add a new file to the bytes in use, in its transaction. Call it before any write.
+
+        Raises `StorageQuotaExceeded`.
+        """
         stored = await unit.get(self.table, self.key)
         used = stored.record.used if stored else 0
         if self._is_exceeded(used, size):
@@ -117,23 +126,23 @@ class Quota:
         record = StorageUse(role=self.principal.role, principal=self.principal.id, used=used + size)
         unit.put(self.table, self.key, record)
 
-    async def _refuse_new_file(self, used: int, meter: Meter, find: FindUploads) -> AsyncIterator[bytes]:
-        """Yield the chunks; raise before the end of a new file, so that no blob of it is kept."""
+    async def _refuse_new_file(self, used: int, meter: Meter, find_uploads: FindUploads) -> AsyncIterator[bytes]:
+        """Yield the chunks; raise before the end of a new file that is too large, so that no blob is kept."""
         async for chunk in meter.chunks():
             self._refuse_certain_excess(used, meter.size)
             yield chunk
-        ref = meter.ref()
-        if self._is_exceeded(used, ref.size) and not await find([ref.digest]):
+        ref = meter.blob_ref()
+        if self._is_exceeded(used, ref.size) and not await find_uploads([ref.digest]):
             raise StorageQuotaExceeded(used, self.limit, ref.size)
 
     def _is_exceeded(self, used: int, size: int) -> bool:
-        """Return whether a new file of this size does not fit."""
+        """Return whether a new file of this size exceeds the quota."""
         return bool(self.limit) and used + size > self.limit
 
     def _refuse_certain_excess(self, used: int, size: int) -> None:
         """Raise `StorageQuotaExceeded` for an upload of at least this size that cannot be a repeat.
 
-        A file that was counted before is no larger than all counted files, and may be sent again.
+        A file that was uploaded before is no larger than all uploaded files together, and may be sent again.
         """
         if self._is_exceeded(used, size) and size > used:
             raise StorageQuotaExceeded(used, self.limit, None)

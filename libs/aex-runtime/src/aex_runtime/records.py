@@ -1,4 +1,4 @@
-"""The records of outbox and timers, and the types of their handlers."""
+"""The records of outbox and timers, and the types of event and timer handlers."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -14,7 +14,7 @@ from aex_runtime.store.table import Table
 
 
 class OutboxEntry(Frozen):
-    """An event committed with its cause; deleted once it is published."""
+    """An event that was committed with its cause. It is deleted once the event is published."""
 
     event: Event
     created_at: Instant
@@ -30,7 +30,7 @@ def outbox_table(service: str) -> Table[OutboxEntry]:
 
 
 class Timer(Frozen):
-    """A durable action at a time; unique for its kind and subject."""
+    """A durable action at a time. Its kind and its subject identify it."""
 
     kind: str
     subject: str
@@ -39,12 +39,12 @@ class Timer(Frozen):
     failures: int = 0
     """Failures of its handler since the timer was set."""
     traceparent: str | None = None
-    """W3C trace context of its cause."""
+    """W3C trace context of the work that set the timer."""
     tracestate: str | None = None
 
 
 def timer_key(kind: str, subject: str) -> str:
-    """Return the key of a timer, hashed so that keys of consecutive subjects spread."""
+    """Return the document key of a timer, a hash, so that the keys of consecutive subjects spread."""
     return sha256_hex(f"{kind}\x1f{subject}".encode())[:40]
 
 
@@ -55,16 +55,17 @@ def timers_table(service: str) -> Table[Timer]:
 
 
 EventHandler = Callable[[Event], Awaitable[None]]
-"""Handles an event. Called at least once, in any order: idempotent by event id and by state."""
+"""Handles an event. It is called at least once, in any order, and must be idempotent by event id and by state."""
 
 TimerHandler = Callable[[Timer], Awaitable[None]]
-"""Handles a timer. Called at least once; it may set the same timer again."""
+"""Handles a timer. It is called at least once, and may set the same timer again."""
 
 
 class Poison(Exception):
-    """A permanent failure. An event becomes a dead letter; a timer is retried at its longest wait.
+    """A permanent failure of a handler. Its event becomes a dead letter.
 
-    `reason` is stored and logged: it names ids and codes, never content.
+    A timer is retried after its longest wait instead. `reason` is stored and logged, so it names ids and codes, never
+    content.
     """
 
     def __init__(self, reason: str) -> None:
@@ -73,7 +74,10 @@ class Poison(Exception):
 
 
 class RetryLater(Exception):
-    """A retry after `delay`, counted as a failed delivery. `reason` is logged: it quotes no content."""
+    """A failure of a handler that asks for a retry after `delay`. It counts as a failed delivery.
+
+    `reason` is logged, so it quotes no content.
+    """
 
     def __init__(self, delay: timedelta, reason: str) -> None:
         super().__init__(reason)

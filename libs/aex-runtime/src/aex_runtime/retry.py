@@ -1,4 +1,4 @@
-"""Retries of an operation: failures in a row, waits with jitter, and a log line for each."""
+"""Retries of an operation, with waits that grow with the failures in a row, and log lines."""
 
 import asyncio
 import math
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Retries:
-    """The failures in a row of one operation, and the wait after each."""
+    """The number of failures in a row of one operation, from which the next wait follows."""
 
     def __init__(self, backoff: Backoff, ids: Ids, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
         self._backoff = backoff
@@ -25,17 +25,17 @@ class Retries:
         self.failures = 0
 
     def reset(self) -> None:
-        """Forget the failures: the operation succeeded."""
+        """Set the failures to 0, after a success."""
         self.failures = 0
 
-    def next_delay_s(self) -> float:
-        """Count a failure and return the seconds to wait after it."""
+    def count_failure_and_get_delay_s(self) -> float:
+        """Count a failure and return how many seconds to wait before the next try, with jitter."""
         self.failures += 1
         return self._backoff.delay(self.failures, self._ids.jitter()).total_seconds()
 
     async def log_and_wait(self, event: str, reason: Exception | str, **fields: object) -> None:
-        """Count a failure, log it as `event` and wait."""
-        delay_s = self.next_delay_s()
+        """Count a failure, log it as `event` with the reason, and wait before the next try."""
+        delay_s = self.count_failure_and_get_delay_s()
         text = reason if isinstance(reason, str) else describe_failure(reason)
         _log.warning(event, reason=text, retry_in_s=delay_s, **fields)
         await self._sleep(delay_s)
@@ -50,16 +50,16 @@ class Retries:
         end_s: float = math.inf,
         **fields: object,
     ) -> T:
-        """Return the result of `operation`, repeated after each error that has a reason to retry.
+        """Call `operation` until it succeeds, and return its result; log each retry as `event`.
 
-        Raises the error if it has none, after `tries` (0: no limit), and if the wait would end after `end_s` on the
-        event loop's clock.
+        An error is retried if `retry_reason` returns a text for it; else it is raised. It is also raised after `tries`
+        calls (0: no limit), and if the wait would end after `end_s` on the event loop's clock.
         """
         while True:
             try:
                 return await operation()
             except Exception as error:
-                reason, delay_s = retry_reason(error), self.next_delay_s()
+                reason, delay_s = retry_reason(error), self.count_failure_and_get_delay_s()
                 if reason is None or self.failures == tries or asyncio.get_running_loop().time() + delay_s >= end_s:
                     raise
             _log.warning(event, reason=reason, retry_in_s=delay_s, **fields)

@@ -1,4 +1,4 @@
-"""Parts of a service, assembled from its settings and backends."""
+"""The parts of a service, assembled from its settings and backends."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from aex_runtime.clock import Clock, WallClock
 from aex_runtime.files import free_bytes, open_data_dir
 from aex_runtime.http.health import Probe
 from aex_runtime.http.metrics import GaugeSpec, Metrics
-from aex_runtime.identity.local_key import configured_key, local_key
+from aex_runtime.identity.local_key import load_key_file, load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer, ServiceTokens, open_service_tokens, trusted_issuers
 from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import Ids, RandomIds
@@ -34,7 +34,7 @@ from aex_runtime.unit_of_work import UnitOfWork
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """Adapters of a service's ports."""
+    """The implementations of the ports that a service uses."""
 
     store: Store
     bus: Bus
@@ -42,32 +42,35 @@ class Backends:
     clock: Clock
     ids: Ids
     event_blobs: Blobs | None = None
-    """Blob store of large events' data; None: `blobs`."""
+    """Blob store for the data of large events; None: `blobs`."""
 
     @property
     def event_data(self) -> EventData:
-        """The data of large events."""
+        """Access to the data of large events."""
         return EventData(self.event_blobs or self.blobs)
 
 
 def open_backends(settings: RuntimeSettings, service: str) -> Backends:
-    """Return the backends of the settings, which connect on first use. Raises `BadConfiguration`."""
+    """Create the backends that the settings name; they connect at first use.
+
+    Raises `BadConfiguration`.
+    """
     with as_bad_configuration("AEX_BLOBS_URL", ValueError):
-        blobs = open_blobs(settings.blobs_url_of(), settings.storage_emulator_host)
+        blobs = open_blobs(settings.effective_blobs_url(), settings.storage_emulator_host)
     event_blobs = None
     if settings.event_data_url is not None:
         with as_bad_configuration("AEX_EVENT_DATA_URL", ValueError):
             event_blobs = open_blobs(settings.event_data_url, settings.storage_emulator_host)
     with as_bad_configuration("AEX_STORE_URL", ValueError):
-        records = open_store(settings.store_url_of(service), settings.firestore_emulator_host)
+        records = open_store(settings.effective_store_url(service), settings.firestore_emulator_host)
     with as_bad_configuration("AEX_BUS_URL", ValueError):
-        bus = open_bus(settings.bus_url_of(), settings.pubsub_emulator_host)
+        bus = open_bus(settings.effective_bus_url(), settings.pubsub_emulator_host)
     return Backends(SpillingStore(records, blobs), bus, blobs, WallClock(), RandomIds(), event_blobs)
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
-    """Parts from which a service's `main.py` builds its `Deps` and application."""
+    """The parts from which a service's `main.py` builds its `Deps` and its application."""
 
     name: str
     settings: RuntimeSettings
@@ -80,18 +83,19 @@ class ServiceParts:
     metrics: Metrics
     background: Background
     owns_backends: bool
+    """True if `close` closes the backends."""
     tracers: TracerProvider | None = None
     """Provider that records spans; None: trace context is only passed on."""
     close_tracers: Callable[[], None] | None = None
-    """Function that exports pending spans, blocking for seconds at most; None when `assemble` opened no tracers."""
+    """Function that exports the waiting spans and blocks for seconds at most; None if `assemble` opened no tracers."""
     version: str = field(default_factory=lambda: version("aex-runtime"))
 
     def probes(self) -> dict[str, Probe]:
-        """Return the readiness probes."""
+        """Return the readiness probes of store, bus and blob store."""
         return {"store": self.backends.store.ping, "bus": self.backends.bus.ping, "blobs": self.backends.blobs.ping}
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Return the gauges of the parts."""
+        """Return the gauges of background tasks and, if it is used, of the data directory's disk."""
         gauges = self.background.gauges()
         if not self.settings.uses_data_dir():
             return gauges
@@ -99,7 +103,7 @@ class ServiceParts:
         return (*gauges, GaugeSpec("aex_data_dir_free_bytes", "Free bytes on the data directory's disk", free))
 
     def storage_bounds(self) -> StorageBounds:
-        """Return the bounds of new content."""
+        """Return the storage limits that the settings set for new content."""
         settings = self.settings
         data_dir = settings.data_dir if settings.stores_in_data_dir() else None
         return StorageBounds(settings.quota_bytes, data_dir, settings.min_free_bytes)
@@ -116,19 +120,19 @@ class ServiceParts:
 def assemble(
     service: str, settings: RuntimeSettings, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> ServiceParts:
-    """Return the parts of a service, and create the data directory and its key when needed.
+    """Build the parts of a service; create the data directory and the signing key if missing.
 
-    `backends` and `tracers` replace those of the settings. Raises `UnknownLayout` and `UnsafeKey` for an unusable
-    directory, and `BadConfiguration` for an unusable URL.
+    `backends` and `tracers` replace those of the settings, and remain open at `close`. Raises `UnknownLayout` and
+    `UnsafeKey` for an unusable directory, `BadConfiguration` for an unusable URL.
     """
     if settings.uses_data_dir():
         open_data_dir(settings.data_dir)
-    key = configured_key(settings.key_file) if settings.key_file else local_key(settings.data_dir)
+    key = load_key_file(settings.key_file) if settings.key_file else load_or_create_key(settings.data_dir)
     ports = backends or open_backends(settings, service)
     metrics = Metrics(service)
     opened_tracers = open_tracers(settings, service) if tracers is None else None
     provider = opened_tracers or tracers
-    spans = MessageSpans(service, provider, PUBSUB if settings.bus_url_of().startswith("pubsub:") else OWN_QUEUE)
+    spans = MessageSpans(service, provider, PUBSUB if settings.effective_bus_url().startswith("pubsub:") else OWN_QUEUE)
     event_data = ports.event_data
     work = Background(
         service, ports.store, ports.bus, ports.clock, ports.ids, settings.instance, metrics, spans, event_data

@@ -15,9 +15,9 @@ GOOGLE_ISS = "https://accounts.google.com"
 GOOGLE_JWKS = "https://www.googleapis.com/oauth2/v3/certs"
 METADATA_HOST = "metadata.google.internal"
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.gserviceaccount\.com", re.ASCII)
-"""E-mail address of a service account; Google owns the domain, so that others cannot have a verified address there."""
+"""E-mail address of a service account. Google owns the domain: no other account has a verified address in it."""
 PROJECT_ID = r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"
-"""Pattern of a Google Cloud project, 6 to 30 characters after an optional domain; match it as ASCII."""
+"""Pattern of a Google Cloud project's id: 6 to 30 characters after an optional domain. Match it as ASCII."""
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\s:\[\]]+):[0-9]{1,5}")
 _HOST_NAME = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*", re.ASCII | re.IGNORECASE)
 
@@ -33,7 +33,7 @@ Jwks = Annotated[str, Field(min_length=1), AfterValidator(_check_jwks)]
 
 
 class IssuerSettings(Frozen):
-    """Trusted issuer of tokens: its keys, algorithms, and the roles that it may grant."""
+    """A trusted issuer of tokens: its keys, its algorithms, and the roles that it may grant."""
 
     iss: Annotated[str, Field(min_length=1)]
     roles: Annotated[frozenset[Audience], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Settings of every service, read from the environment (`AEX_…`); a service extends the class."""
+"""Settings of every service, read from the environment (`AEX_…`). A service extends the class."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,12 +29,12 @@ _PORTS = {"work-publisher": 8081, "verification": 8082, "governance": 8083, "set
 
 
 class BadConfiguration(Exception):
-    """Configuration with which a service cannot start; the message names the variable and the fix."""
+    """A configuration with which a service cannot start. The message names the variable and the fix."""
 
 
 @contextmanager
 def as_bad_configuration(variable: str, *errors: type[Exception]) -> Iterator[None]:
-    """Raise `BadConfiguration` with the variable's name in the place of these errors."""
+    """Turn these errors of the block into `BadConfiguration` with the name of the variable."""
     try:
         yield
     except errors as error:
@@ -42,7 +42,7 @@ def as_bad_configuration(variable: str, *errors: type[Exception]) -> Iterator[No
 
 
 class RuntimeSettings(BaseSettings):
-    """Settings of addresses, storage, trust, limits, logs and traces."""
+    """The settings that all services have: addresses, storage, trust, limits, logs and traces."""
 
     model_config = SettingsConfigDict(
         env_prefix="AEX_", env_ignore_empty=True, frozen=True, extra="ignore", populate_by_name=True
@@ -172,11 +172,14 @@ class RuntimeSettings(BaseSettings):
         return self
 
     def uses_data_dir(self) -> bool:
-        """Return whether the store, bus, blobs or key are in the data directory."""
+        """Return whether the data directory has the store, the bus, the blobs or the key.
+
+        So it is if one of their settings is unset.
+        """
         return None in {self.store_url, self.bus_url, self.blobs_url, self.key_file}
 
     def stores_in_data_dir(self) -> bool:
-        """Return whether the store, bus or blobs are in the data directory, so that its disk fills up."""
+        """Return whether the store, the bus or the blobs are in the data directory and fill its disk."""
         return any(map(self._is_in_data_dir, (self.store_url, self.bus_url, self.blobs_url)))
 
     def _is_in_data_dir(self, url: str | None) -> bool:
@@ -186,31 +189,31 @@ class RuntimeSettings(BaseSettings):
         is_local = parts.scheme in _LOCAL_SCHEMES
         return is_local and Path(parts.path[1:]).absolute().is_relative_to(self.data_dir.absolute())
 
-    def port_of(self, service: str) -> int:
-        """Return the port to listen on."""
+    def effective_port(self, service: str) -> int:
+        """Return the port to listen on: the setting, or the default of the service."""
         return _PORTS.get(service, 0) if self.port is None else self.port
 
-    def store_url_of(self, service: str) -> str:
-        """Return the URL of the service's own store."""
+    def effective_store_url(self, service: str) -> str:
+        """Return the URL of the service's store: the setting, or a file in the data directory."""
         return self.store_url or f"sqlite:///{self.data_dir}/{service}/store.sqlite3"
 
-    def bus_url_of(self) -> str:
-        """Return the URL of the bus that all services share."""
+    def effective_bus_url(self) -> str:
+        """Return the URL of the bus that all services share: the setting, or a folder in the data directory."""
         return self.bus_url or f"embedded:///{self.data_dir}/bus"
 
-    def google_project_of(self) -> str | None:
-        """Return the configured Google Cloud project, else that of the store's or the bus's URL, else None."""
+    def effective_google_project(self) -> str | None:
+        """Return the Google Cloud project: the setting, or that of the store's or the bus's URL, or None."""
         urls = [urlsplit(url) for url in (self.store_url, self.bus_url) if url]
         projects = [url.netloc for url in urls if url.scheme in GOOGLE_SCHEMES]
         return self.google_project or next(iter(projects), None)
 
-    def blobs_url_of(self) -> str:
-        """Return the URL of the blob store that all services share."""
+    def effective_blobs_url(self) -> str:
+        """Return the URL of the services' blob store: the setting, or a folder in the data directory."""
         return self.blobs_url or f"file:///{self.data_dir}/blobs"
 
 
-def setting_problems(error: ValidationError) -> list[str]:
-    """Return a line for each invalid setting, without its value."""
+def describe_setting_problems(error: ValidationError) -> list[str]:
+    """Return a line for each invalid setting, with its name and not its value."""
     found = error.errors(include_input=False)
     return [f"{'.'.join(map(str, each['loc'])) or 'settings'}: {each['msg']}" for each in found]
 

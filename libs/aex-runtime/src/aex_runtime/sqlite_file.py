@@ -1,4 +1,4 @@
-"""SQLite files: the store's file with its layout, and the lock by which processes take turns to write."""
+"""SQLite files: connections to the store's file, transactions, and a lock between processes."""
 
 import fcntl
 import os
@@ -29,10 +29,11 @@ _SCHEMA = (
 
 
 class WriteLock:
-    """A lock on a file, by which processes take turns to write a SQLite file beside it. For one thread.
+    """A lock on a file, by which processes take turns to write the SQLite file beside it.
 
-    The kernel wakes the next process at once; SQLite alone would sleep up to 100 ms between its tries. That cost, with
-    three writers, a third of the throughput and seven times the p99. SQLite's own lock still protects the data.
+    It complements SQLite's own lock, for which a waiting process sleeps up to 100 ms between its tries. With three
+    writers that cost a third of the throughput and seven times the p99. The kernel hands this lock over at once. An
+    instance is for one thread.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +42,7 @@ class WriteLock:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold the lock in the block. Raises `OSError`."""
+        """Wait for the lock and hold it during the block. Raises `OSError`."""
         if self._descriptor is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -52,16 +53,16 @@ class WriteLock:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Close the lock's file, once no thread writes any more."""
+        """Close the lock's file. No thread may use the lock afterwards."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 class StoreFile:
-    """The store's file, created by the first connection; later ones accept no other file.
+    """The SQLite file of a store. The first connection creates it; later ones require the same file.
 
-    If it were replaced under a running process, open connections would write to a file without a name.
+    If the file were replaced under a running process, open connections would write to the deleted file.
     """
 
     def __init__(self, path: Path, busy_s: float) -> None:
@@ -72,7 +73,11 @@ class StoreFile:
         self.write_lock = WriteLock(path.with_name(f"{path.name}-turn"))
 
     def connect(self, *, read_only: bool) -> sqlite3.Connection:
-        """Open a connection for the calling thread. Raises `sqlite3.Error`, `OSError`, `StoreError`."""
+        """Open a connection for the calling thread; create the file and its tables if they are missing.
+
+        Raises `StoreError` for a file of another layout, `StoreUnavailable` if the file was replaced, `sqlite3.Error`
+        and `OSError`.
+        """
         with self._opening:
             if self._identity is None:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -80,13 +85,13 @@ class StoreFile:
                     # Only ever by O_EXCL: closing a descriptor of a file in use would drop SQLite's locks on it.
                     os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             else:
-                self.check()
+                self.check_not_replaced()
             connection = _open_connection(self.path, self._busy_s, read_only=read_only)
             self._identity = _identity(self.path)
             return connection
 
-    def check(self) -> None:
-        """Raise `StoreUnavailable` if the path no longer leads to the file that was opened."""
+    def check_not_replaced(self) -> None:
+        """Raise `StoreUnavailable` if the path no longer leads to the file that was opened first."""
         if self._identity is not None and _identity(self.path) != self._identity:
             raise StoreUnavailable(f"{self.path}: the file was removed or replaced; restore it and restart the process")
 
@@ -116,7 +121,7 @@ def _open_connection(path: Path, busy_s: float, *, read_only: bool) -> sqlite3.C
 
 @contextmanager
 def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Let the statements of the block see one moment."""
+    """Run the statements of the block in one transaction, so that they read the state of one moment."""
     connection.execute("BEGIN")
     try:
         yield
@@ -126,7 +131,10 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what the block writes; roll it back if the block or the commit fails. Raises `sqlite3.Error`."""
+    """Run the block in a write transaction and commit it; roll it back after an error.
+
+    Raises `sqlite3.Error`.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -138,7 +146,7 @@ def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def translate_error(path: Path, error: Exception) -> StoreError:
-    """Return the store's error: `StoreUnavailable` unless the SQL is wrong."""
+    """Return the store's error for one of SQLite: `StoreUnavailable`, or `StoreError` for wrong SQL."""
     text = f"{path}: {getattr(error, 'sqlite_errorname', type(error).__name__)}: {error}"
     code = getattr(error, "sqlite_errorcode", None)
     is_bug = isinstance(error, sqlite3.Error) and (code is None or code & 0xFF == sqlite3.SQLITE_ERROR)
@@ -146,7 +154,7 @@ def translate_error(path: Path, error: Exception) -> StoreError:
 
 
 def is_busy(error: Exception) -> bool:
-    """Return whether the lock was held for too long; the connection remains usable."""
+    """Return whether another process held SQLite's lock for too long; the connection remains usable."""
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 

@@ -1,4 +1,4 @@
-"""Threads that own SQLite connections and answer requests in groups, for the store and the queues.
+"""Threads that own SQLite connections and process requests in groups, for stores and queues.
 
 The event loop never waits for the disk. Requests that arrive while a group commits go into the next group.
 """
@@ -33,7 +33,7 @@ class _Request(Generic[Q, A]):
 
 
 class _Mailbox(Generic[A]):
-    """Carries results to the event loop; results that come close together share one wake-up."""
+    """Results on their way from threads to the event loop; results close together wake it once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -41,7 +41,7 @@ class _Mailbox(Generic[A]):
         self._woken = False
 
     def deliver(self, future: "asyncio.Future[A]", result: A | Exception) -> None:
-        """Pass a result to its future. Called in a thread."""
+        """Pass a result to its future. Called in a worker's thread."""
         self._results.append((future, result))
         if not self._woken:
             self._woken = True
@@ -62,30 +62,31 @@ class _Mailbox(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec(Generic[Q, A]):
-    """The work of a group worker's threads."""
+    """The parameters of a `GroupWorker`: what its threads do, and its limits."""
 
     name: str
     connect: Callable[[], sqlite3.Connection]
     process: Callable[[sqlite3.Connection, Sequence[Q]], Sequence[A | Exception]]
-    """Gets up to `max_group` requests and returns as many results, once they are committed."""
+    """Processes up to `max_group` requests in one transaction and returns the result of each, or its error."""
     translate: Callable[[Exception], Exception]
+    """Maps an error of a whole group to the error that the callers get."""
     unavailable: type[Exception]
-    """Raised past a deadline, once closed, or when too many requests wait."""
+    """Error class for a missed deadline, a closed worker, and a full queue."""
     threads: int = 1
     max_group: int = 1
-    """More than 1 only with one thread."""
+    """The most requests of a group; more than 1 only with one thread."""
     max_waiting: int = 10_000
-    """Further requests are refused at once."""
+    """The most requests in the queue; further ones are refused at once."""
     lock: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Held while a group is processed; requests that arrive while it is awaited join the group."""
+    """Held while a group is processed. Requests that arrive while the thread waits for it join the group."""
     after_group: Callable[[Sequence[Q]], object] = field(default=lambda _: None)
-    """Called after each group that succeeded, once the lock is released."""
+    """Called after each successful group, once the lock is released."""
     skips_cancelled: bool = True
-    """Drop requests whose caller gave up before a thread took them."""
+    """True to drop a request whose caller was cancelled before a thread took it."""
 
 
 class GroupWorker(Generic[Q, A]):
-    """A queue of requests and the threads that process them, each over a connection of its own."""
+    """A queue of requests, and threads that process them, each with a connection of its own."""
 
     def __init__(self, spec: WorkerSpec[Q, A]) -> None:
         self._spec = spec
@@ -95,7 +96,11 @@ class GroupWorker(Generic[Q, A]):
         self._closed = False
 
     async def submit(self, content: Q, deadline_s: float) -> A:
-        """Return the result of a request. Raises its error, or the worker's `unavailable`."""
+        """Queue a request and wait for its result. The first request starts the threads.
+
+        Raises the error of the request. Raises the spec's `unavailable` past the deadline, once closed, and if the
+        queue is full. A request that missed the deadline may still be processed.
+        """
         spec = self._spec
         if self._closed:
             raise spec.unavailable(f"{spec.name}: closed")
@@ -115,7 +120,7 @@ class GroupWorker(Generic[Q, A]):
             raise spec.unavailable(f"{spec.name}: no answer within {deadline_s} s") from error
 
     async def close(self, timeout_s: float = _CLOSE_S) -> bool:
-        """Process the waiting requests and close the connections; return False if a thread still runs.
+        """Process the waiting requests and stop the threads; return False if one still runs at the time-out.
 
         Such a thread waits for another process, which may be frozen. It ends with this process.
         """

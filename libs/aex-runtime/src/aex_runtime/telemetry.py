@@ -1,7 +1,7 @@
-"""W3C trace context, which connects a request with its events and their effects.
+"""W3C trace context, which connects a request with its events and with their effects.
 
-The running trace and its tracer are ambient, as a log's context is. `step` makes spans in it; without a recorded
-trace it makes none.
+The running trace and its tracer are stored in the context of the running task, as log fields are. If the running trace
+is recorded, `trace_step` starts spans in it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,14 +18,16 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from aex_runtime.errors import DomainError
 
 Attributes = Mapping[str, str | int | float | bool]
-"""Names by OpenTelemetry's conventions, or `aex.…`: ids, names and numbers, never content. Only those of
-`tracing.sdk.EXPORTED_ATTRIBUTES` leave the process."""
+"""Attributes of a span, named by OpenTelemetry's conventions or `aex.…`: ids, names and numbers, never content.
+
+Only those in `tracing.sdk.EXPORTED_ATTRIBUTES` leave the process.
+"""
 
 
 class PropagatingTracer(trace.Tracer):
-    """A tracer of unrecorded spans, for services without an exporter.
+    """A tracer for services without an exporter: its spans are not recorded, only passed on.
 
-    Its spans have ids of their own, and the trace and sampling decision of their parent. The SDK would cost 80 ms at
+    A span has an id of its own, and the trace and the sampling decision of its parent. The SDK would cost 80 ms at
     import, and time for each span.
     """
 
@@ -55,28 +57,28 @@ _GIVEN = contexts.create_key("aex-trace-given")
 SCOPE = "aex"
 
 
-def current_trace() -> dict[str, str]:
-    """Return the W3C trace context of the running work: `traceparent`, and `tracestate` if there is one."""
-    return trace_of(trace.get_current_span())
+def current_trace_context() -> dict[str, str]:
+    """Return the W3C trace context of the running span: `traceparent`, and `tracestate` if there is one."""
+    return trace_context_of(trace.get_current_span())
 
 
-def trace_of(span: trace.Span) -> dict[str, str]:
-    """Return the W3C trace context of a span."""
+def trace_context_of(span: trace.Span) -> dict[str, str]:
+    """Return the W3C trace context of a span: `traceparent`, and `tracestate` if there is one."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier, trace.set_span_in_context(span, Context()))
     return carrier
 
 
-def parent_of(traceparent: str | None, tracestate: str | None = None) -> Context:
-    """Return a context with this trace alone; an empty one if it is absent or invalid."""
+def parse_trace_context(traceparent: str | None, tracestate: str | None = None) -> Context:
+    """Return an OpenTelemetry context with this trace only; an empty one if it is missing or invalid."""
     if not traceparent:
         return Context()
     return _PROPAGATOR.extract({"traceparent": traceparent, "tracestate": tracestate or ""}, Context())
 
 
-def names_trace(traceparent: str | None) -> bool:
-    """Return whether this is the context of a trace."""
-    return trace.get_current_span(parent_of(traceparent)).get_span_context().is_valid
+def is_valid_traceparent(traceparent: str | None) -> bool:
+    """Return whether this text is a valid `traceparent`."""
+    return trace.get_current_span(parse_trace_context(traceparent)).get_span_context().is_valid
 
 
 @contextmanager
@@ -90,11 +92,12 @@ def continue_trace(
     attributes: Attributes | None = None,
     joins: bool = True,
 ) -> Iterator[trace.Span]:
-    """Run the block in a span of this trace; of a new trace if it is absent or invalid.
+    """Run the block in a new span of this trace; of a new trace if it is missing or invalid.
 
-    `joins`: whether work inside belongs to this trace; else see `subject_trace`.
+    `joins`: whether the work in the block belongs to this trace; if not, see `continue_subject_trace`. Without a
+    provider the span is not recorded.
     """
-    parent = parent_of(traceparent, tracestate)
+    parent = parse_trace_context(traceparent, tracestate)
     given = joins and trace.get_current_span(parent).get_span_context().is_valid
     tracer = _UNRECORDED if provider is None else provider.get_tracer(SCOPE)
     span = tracer.start_span(name, parent, kind, attributes)
@@ -103,9 +106,12 @@ def continue_trace(
 
 
 @contextmanager
-def request_trace(provider: trace.TracerProvider, *, given: bool) -> Iterator[None]:
-    """Run the block with steps recorded by `provider`; `given`: the caller named the trace."""
-    values = {_TRACER: provider.get_tracer(SCOPE), _GIVEN: given}
+def record_steps(provider: trace.TracerProvider, *, caller_named_trace: bool) -> Iterator[None]:
+    """Run the block with `provider` as the recorder of its steps.
+
+    `caller_named_trace`: whether the request named the running trace.
+    """
+    values = {_TRACER: provider.get_tracer(SCOPE), _GIVEN: caller_named_trace}
     token = contexts.attach(_set_values(contexts.get_current(), values))
     try:
         yield
@@ -114,8 +120,10 @@ def request_trace(provider: trace.TracerProvider, *, given: bool) -> Iterator[No
 
 
 @contextmanager
-def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanKind.INTERNAL) -> Iterator[trace.Span]:
-    """Run the block in a span of its own, if the running trace is recorded."""
+def trace_step(
+    name: str, attributes: Attributes | None = None, kind: SpanKind = SpanKind.INTERNAL
+) -> Iterator[trace.Span]:
+    """Run the block in a span of its own if the running trace is recorded; yield that or the running span."""
     running, tracer = trace.get_current_span(), contexts.get_value(_TRACER)
     if not running.is_recording() or not isinstance(tracer, trace.Tracer):
         yield running
@@ -126,23 +134,26 @@ def step(name: str, attributes: Attributes | None = None, kind: SpanKind = SpanK
 
 
 @contextmanager
-def resume_trace(given: Mapping[str, str], name: str) -> Iterator[None]:
-    """Run a task of its own in a span below one that may have ended; `given` is its `current_trace`."""
-    parent = parent_of(given.get("traceparent"), given.get("tracestate"))
+def resume_trace(trace_context: Mapping[str, str], name: str) -> Iterator[None]:
+    """Run the block, in a task of its own, in a span whose parent may have ended.
+
+    `trace_context` is that of the parent, from `current_trace_context`.
+    """
+    parent = parse_trace_context(trace_context.get("traceparent"), trace_context.get("tracestate"))
     with _run_in_span(_running_tracer().start_span(name, parent, SpanKind.INTERNAL), {}):
         yield
 
 
 @contextmanager
-def subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
+def continue_subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
     """Run the block in a span of its subject's trace, linked with the running span.
 
-    A subject without a trace uses the running one.
+    `traceparent` is that of the subject, such as a contract. A subject without a trace uses the running trace.
     """
-    parent, running = parent_of(traceparent), trace.get_current_span()
+    parent, running = parse_trace_context(traceparent), trace.get_current_span()
     of_subject, of_caller = trace.get_current_span(parent).get_span_context(), running.get_span_context()
     if not of_subject.is_valid or of_subject.trace_id == of_caller.trace_id:
-        with step(name, attributes):
+        with trace_step(name, attributes):
             yield
         return
     running.add_link(of_subject)
@@ -153,27 +164,32 @@ def subject_trace(traceparent: str | None, name: str, attributes: Attributes | N
 
 
 @contextmanager
-def caller_or_subject_trace(traceparent: str | None, name: str, attributes: Attributes | None = None) -> Iterator[None]:
-    """Run the block in the trace that the caller named, linked with the subject's; else in the subject's."""
+def continue_caller_or_subject_trace(
+    traceparent: str | None, name: str, attributes: Attributes | None = None
+) -> Iterator[None]:
+    """Run the block in the caller's trace if the request named one, else in its subject's trace.
+
+    The two traces are linked.
+    """
     running = trace.get_current_span()
     if not (contexts.get_value(_GIVEN) and running.get_span_context().is_valid):
-        with subject_trace(traceparent, name, attributes):
+        with continue_subject_trace(traceparent, name, attributes):
             yield
         return
-    of_subject = trace.get_current_span(parent_of(traceparent)).get_span_context()
+    of_subject = trace.get_current_span(parse_trace_context(traceparent)).get_span_context()
     if of_subject.is_valid and of_subject.trace_id != running.get_span_context().trace_id:
         running.add_link(of_subject)
-    with step(name, attributes):
+    with trace_step(name, attributes):
         yield
 
 
-def describe_span(attributes: Attributes) -> None:
+def add_span_attributes(attributes: Attributes) -> None:
     """Add attributes to the running span."""
     trace.get_current_span().set_attributes(dict(attributes))
 
 
-def mark_failed(error_type: str, span: trace.Span | None = None) -> None:
-    """Mark the span, by default the running one, as failed; never with the message of an exception."""
+def mark_span_failed(error_type: str, span: trace.Span | None = None) -> None:
+    """Mark a span, by default the running one, as failed. `error_type` is a kind, never a message."""
     target = span or trace.get_current_span()
     target.set_attribute("error.type", error_type)
     target.set_status(trace.StatusCode.ERROR)
@@ -181,7 +197,7 @@ def mark_failed(error_type: str, span: trace.Span | None = None) -> None:
 
 @contextmanager
 def _run_in_span(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
-    """Run the block in the span and end the span."""
+    """Run the block in the span and end the span; an error other than a refusal marks it as failed."""
     token = contexts.attach(_set_values(trace.set_span_in_context(span), values))
     try:
         yield
@@ -190,7 +206,7 @@ def _run_in_span(span: trace.Span, values: Mapping[str, object]) -> Iterator[Non
         raise
     except BaseException as error:
         # Messages of exceptions may quote evaluation data: they are not recorded.
-        mark_failed(type(error).__name__, span)
+        mark_span_failed(type(error).__name__, span)
         raise
     finally:
         contexts.detach(token)

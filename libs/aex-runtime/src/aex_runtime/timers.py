@@ -1,4 +1,4 @@
-"""The timer sweeper: it fires due timers at least once, then deletes or reschedules them."""
+"""The timer sweeper, which fires due timers at least once and then deletes or reschedules them."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from aex_runtime.records import Poison, RetryLater, Timer, TimerHandler, timers_
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import Bound, Store, StoreError, StoreUnavailable, Transaction
 from aex_runtime.store.table import Stored
-from aex_runtime.telemetry import mark_failed
+from aex_runtime.telemetry import mark_span_failed
 from aex_runtime.tracing.spans import MessageSpans
 from aex_runtime.yielding import wait_for_event
 
@@ -34,14 +34,14 @@ class TimerPolicy:
 
     concurrency: int = 8
     poll: timedelta = timedelta(seconds=1)
-    """The longest sleep, which bounds the delay of timers set by other processes."""
+    """The longest wait between queries, which bounds the delay of timers that other processes set."""
     lease_ttl: timedelta = timedelta(seconds=10)
     backoff: Backoff = _BACKOFF
-    """After a failed handler; a timer is retried without limit."""
+    """Waits after failures of a handler; a timer is retried without limit."""
 
 
 class TimerSweeper:
-    """Runs a service's timer handlers."""
+    """Runs the handlers of a service's timers when they are due."""
 
     def __init__(
         self,
@@ -67,29 +67,35 @@ class TimerSweeper:
         self._wake = asyncio.Event()
         self._commit_retries = Retries(_OUTAGE, ids)
 
-    def notify(self, timers: Iterable[Timer]) -> None:
-        """Consider timers that were committed just now. Called on the event loop."""
+    def notify_committed(self, timers: Iterable[Timer]) -> None:
+        """Wake the sweeper for timers that this process has just committed. Call it on the event loop."""
         for timer in timers:
             self._low_watermark = self._low_watermark.note_write(timer.due_at)
             self._wake.set()
 
     async def run(self) -> None:
-        """Fire timers until cancelled, in the process with the lease; then cancel running handlers."""
+        """Fire timers until cancelled, while this process has the lease; then cancel running handlers."""
         await self._lease.run(self._fire_repeatedly)
 
     async def fire_due(self, now: datetime) -> int:
-        """Fire timers due at `now`, oldest first; return their number. Raises `StoreUnavailable`."""
+        """Fire the timers due at `now`, oldest first and one by one; return their number.
+
+        At most `concurrency` timers are fired. Raises `StoreUnavailable`.
+        """
         due = await self._read_first(self._policy.concurrency, now)
         for stored in due:
             await self._fire(stored)
         return len(due)
 
-    async def next_due(self) -> datetime | None:
-        """Return the time of the next timer that is not being fired. Raises `StoreUnavailable`."""
+    async def next_due_at(self) -> datetime | None:
+        """Return when the next timer is due that is not being fired; None if there is none.
+
+        Raises `StoreUnavailable`.
+        """
         return next((stored.record.due_at for stored in await self._read_first(1, None)), None)
 
     async def _fire_repeatedly(self, _: Lease) -> None:
-        """Fire under the lease. Without it a late sweeper may fire a timer twice, no worse."""
+        """Fire timers until cancelled. If the lease was lost unnoticed, a timer may be fired twice."""
         self._low_watermark = LowWatermark()
         retries = Retries(_OUTAGE, self._ids)
         try:
@@ -99,7 +105,7 @@ class TimerSweeper:
                     wait_s = await self._start_due()
                     retries.reset()
                 except StoreUnavailable as error:
-                    wait_s = retries.next_delay_s()
+                    wait_s = retries.count_failure_and_get_delay_s()
                     _log.warning("timers_not_read", reason=describe_failure(error), retry_in_s=wait_s)
                 await wait_for_event(self._wake, wait_s)
         finally:
@@ -109,7 +115,7 @@ class TimerSweeper:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _start_due(self) -> float:
-        """Start handlers for due timers, as slots allow; return the seconds until the next query."""
+        """Start handlers for due timers, up to `concurrency`; return the seconds until the next query."""
         free_slots = self._policy.concurrency - len(self._firing)
         poll_s = self._policy.poll.total_seconds()
         if free_slots <= 0:
@@ -131,9 +137,10 @@ class TimerSweeper:
         self._wake.set()
 
     async def _read_first(self, limit: int, due_by: datetime | None) -> list[Stored[Timer]]:
-        """Return the first timers, due by a time, without those that were firing before the query.
+        """Return the first timers, up to `limit`, that are due by a time and are not being fired.
 
-        Both bounds matter: on either side the index has entries of deleted timers, which Firestore would read.
+        Both bounds of the query matter. Outside of them the index has entries of deleted timers, which Firestore would
+        read.
         """
         firing = frozenset(self._firing)
         now = self._clock.now()
@@ -145,14 +152,14 @@ class TimerSweeper:
         return [stored for stored in found if stored.document.key not in firing][:limit]
 
     async def _fire_and_wait(self, stored: Stored[Timer]) -> None:
-        """Fire a timer; if its result cannot be saved it is still due, and must not fire again at once."""
+        """Fire a timer; if its result is not saved, wait, because the timer is still due."""
         if await self._fire(stored):
             self._commit_retries.reset()
         else:
-            await asyncio.sleep(self._commit_retries.next_delay_s())
+            await asyncio.sleep(self._commit_retries.count_failure_and_get_delay_s())
 
     async def _fire(self, stored: Stored[Timer]) -> bool:
-        """Fire a timer; return whether its result is saved."""
+        """Run the handler of a timer and save the result; return False if it could not be saved."""
         timer = stored.record
         context = log_context(timer.subject, timer.payload)
         with (
@@ -168,7 +175,7 @@ class TimerSweeper:
         return True
 
     async def _handle(self, timer: Timer) -> Timer | None:
-        """Run the handler; return the timer for its retry, or None if it succeeded."""
+        """Run the handler; return None if it succeeded, else the timer with the time of its retry."""
         failures = timer.failures + 1
         delay = self._policy.backoff.delay(failures, self._ids.jitter())
         try:
@@ -182,12 +189,15 @@ class TimerSweeper:
             _log.warning("timer_failed", failures=failures, failure=exception_chain(error))
         else:
             return None
-        mark_failed("retried")
+        mark_span_failed("retried")
         _log.warning("timer_retried", reason=reason, failures=failures, retry_in_s=delay.total_seconds())
         return timer.model_copy(update={"due_at": self._clock.now() + delay, "failures": failures})
 
     async def _commit_result(self, fired: Stored[Timer], rescheduled: Timer | None) -> None:
-        """Delete or reschedule the timer, unless it was set again or cancelled while it fired."""
+        """Delete the timer, or replace it by `rescheduled`.
+
+        A timer that was set again or cancelled while it fired is left as it is.
+        """
 
         async def write(transaction: Transaction) -> None:
             document = await transaction.get(self._table.collection, fired.document.key)

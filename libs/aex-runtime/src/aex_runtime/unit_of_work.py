@@ -1,4 +1,4 @@
-"""Units of work: records, events and timers committed in one transaction."""
+"""Units of work, which commit records, events and timers in one transaction."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from aex_runtime.measures import UNMEASURED, BufferedMeasures, Measures
 from aex_runtime.records import OutboxEntry, Timer, outbox_table, timer_key, timers_table
 from aex_runtime.store.port import Store, Transaction
 from aex_runtime.store.table import Stored, Table
-from aex_runtime.telemetry import current_trace
+from aex_runtime.telemetry import current_trace_context
 from aex_runtime.yielding import run_in_thread_if_large
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class QueuedEvent:
-    """An event as its row has it, with the size of the row in bytes."""
+    """An event as stored in the outbox, with the size of its row in bytes."""
 
     event: Event
     size: int
@@ -33,20 +33,23 @@ class QueuedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The events and timers of a committed unit."""
+    """The events and timers of a unit that was committed."""
 
     queued: tuple[QueuedEvent, ...]
     timers: tuple[Timer, ...]
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events without their sizes."""
+        """The events, without the sizes of their rows."""
         return tuple(each.event for each in self.queued)
 
 
 @dataclass(slots=True)
 class Unit:
-    """A transaction with its events and timers; its function may run again. Reads come first."""
+    """A transaction with events and timers. Its function may run again after a conflict.
+
+    All reads precede the writes.
+    """
 
     service: str
     transaction: Transaction
@@ -54,44 +57,48 @@ class Unit:
     events: list[Event] = field(default_factory=list)
     timers: list[Timer] = field(default_factory=list)
     measures: BufferedMeasures = field(default_factory=BufferedMeasures)
-    """Recorded once this run of the function is committed."""
+    """Recorded once, when this run of the function is committed."""
 
     async def get(self, table: Table[M], key: str) -> Stored[M] | None:
-        """Return the record, or None; at commit it must be unchanged."""
+        """Return the record, or None. It must be unchanged at the commit."""
         return await table.get(self.transaction, key)
 
     async def get_many(self, table: Table[M], keys: Sequence[str]) -> list[Stored[M] | None]:
-        """Return the records in the order of the keys; at commit they must be unchanged."""
-        return await table.get_stored(self.transaction, keys)
+        """Return the records in the order of the keys, None for absent ones; unchanged at the commit."""
+        return await table.get_many_stored(self.transaction, keys)
 
     def create(self, table: Table[M], key: str, record: M) -> None:
-        """Write a record that must not exist; else the commit raises `AlreadyExists`."""
+        """Write a record that must not exist; if it exists, the commit raises `AlreadyExists`."""
         self.transaction.create(table.collection, key, *table.encode(record))
 
     async def create_large(self, table: Table[M], key: str, record: M) -> None:
-        """Create a record of up to megabytes, encoded in a thread if it is large."""
+        """Write a record that must not exist, of up to megabytes; a large one is encoded in a thread."""
         encoded = await run_in_thread_if_large(record, partial(table.encode, record))
         self.transaction.create(table.collection, key, *encoded)
 
     def update(self, table: Table[M], stored: Stored[M], record: M) -> None:
-        """Replace a record; if it has changed at commit, the function runs again."""
+        """Replace a record; if it has changed at the commit, the function runs again."""
         self.transaction.update(table.collection, stored.document, *table.encode(record))
 
     def put(self, table: Table[M], key: str, record: M) -> None:
-        """Write a record whether or not it exists."""
+        """Write a record, whether or not it exists."""
         self.transaction.put(table.collection, key, *table.encode(record))
 
     async def put_large(self, table: Table[M], key: str, record: M) -> None:
-        """Write a record of up to megabytes, encoded in a thread if it is large."""
+        """Write a record of up to megabytes, whether or not it exists; a large one is encoded in a thread."""
         encoded = await run_in_thread_if_large(record, partial(table.encode, record))
         self.transaction.put(table.collection, key, *encoded)
 
     def delete(self, table: Table[M], key: str) -> None:
-        """Remove a record whether or not it exists."""
+        """Delete a record if it exists."""
         self.transaction.delete(table.collection, key)
 
     def emit(self, event_type: str, subject: str, data: BaseModel, *cause: object) -> Event:
-        """Publish an event with this transaction, with an id derived from type, subject and `cause`."""
+        """Add an event, which is published after the commit, and return it.
+
+        Its id follows from type, subject and `cause`, so that a repeated handler emits the same event. The running
+        trace is its trace.
+        """
         if type(data) is not TOPICS[event_type].data:
             raise TypeError(f"{event_type} carries {TOPICS[event_type].data.__name__}, not {type(data).__name__}")
         event = Event(
@@ -101,46 +108,49 @@ class Unit:
             subject=subject,
             time=self.now,
             data=project_event_data(data),
-            **current_trace(),
+            **current_trace_context(),
         )
         self.events.append(event)
         return event
 
-    async def put_events(self, event_data: EventData | None) -> tuple[QueuedEvent, ...]:
-        """Write the rows of the outbox, and large data as blobs before; return the events with their sizes."""
+    async def write_outbox(self, event_data: EventData | None) -> tuple[QueuedEvent, ...]:
+        """Write the rows of the outbox, the data of large events as blobs; return the events with row sizes.
+
+        `UnitOfWork` calls it after the unit's function. Without `event_data` all rows have their data.
+        """
         table, queued = outbox_table(self.service), list[QueuedEvent]()
         for event in self.events:
             stored, (body, fields) = event, table.encode(OutboxEntry(event=event, created_at=self.now))
             # On the wire, where 1.0 has more digits, data take less than twice the bytes of their row.
             if event_data is not None and 2 * len(body) > MAX_INLINE_BYTES:
-                stored = await event_data.store(event)
+                stored = await event_data.store_if_large(event)
                 body, fields = table.encode(OutboxEntry(event=stored, created_at=self.now))
             self.transaction.put(table.collection, event.id, body, fields)
             queued.append(QueuedEvent(stored, len(body)))
         return tuple(queued)
 
     def set_timer(self, kind: str, subject: str, due_at: datetime, payload: Mapping[str, Any] | None = None) -> None:
-        """Set the timer of `kind` and `subject` to `due_at`, or move it.
+        """Set a timer, or move the existing one of this kind and subject.
 
-        A past time becomes now, because the sweep does not read timers due long before they were set.
+        A past `due_at` becomes now, because the sweeper does not read timers due long before they were set.
         """
         timer = Timer(
             kind=kind,
             subject=subject,
             due_at=max(due_at, self.now),
             payload=dict(payload or {}),
-            **current_trace(),
+            **current_trace_context(),
         )
         self.put(timers_table(self.service), timer_key(kind, subject), timer)
         self.timers.append(timer)
 
     def cancel_timer(self, kind: str, subject: str) -> None:
-        """Delete the timer if it exists."""
+        """Delete the timer of this kind and subject if it exists."""
         self.delete(timers_table(self.service), timer_key(kind, subject))
 
 
 class UnitOfWork:
-    """Runs units against a service's store and passes their events and timers to `on_commit`."""
+    """Runs units of work on a service's store, and passes their events and timers to `on_commit`."""
 
     def __init__(
         self,
@@ -160,7 +170,10 @@ class UnitOfWork:
         self._event_data = event_data
 
     async def run(self, fn: Callable[[Unit], Awaitable[T]]) -> T:
-        """Run `fn` in one transaction. Raises what `Store.transact` raises, and what `fn` raises."""
+        """Run `fn` in a transaction, again after each conflict, and return its result.
+
+        After the commit record its measures and call `on_commit`. Raises what `Store.transact` and `fn` raise.
+        """
         last: Unit | None = None
         queued: tuple[QueuedEvent, ...] = ()
 
@@ -168,7 +181,7 @@ class UnitOfWork:
             nonlocal last, queued
             last = Unit(self.service, transaction, self._clock.now())
             result = await fn(last)
-            queued = await last.put_events(self._event_data)
+            queued = await last.write_outbox(self._event_data)
             return result
 
         result = await self.store.transact(attempt)

@@ -1,6 +1,6 @@
-"""Work on values of any size, in a thread for large ones so that the event loop goes on.
+"""Work on values of any size without blocking the event loop, in threads or with pauses.
 
-For small values the change of threads would take longer than the work.
+For a small value the change of threads would take longer than the work.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 T = TypeVar("T")
 SHORT = 4_000
-"""Characters and parts, which take up to two milliseconds."""
+"""Characters and parts of a small value, work on which takes up to two milliseconds."""
 
 
-def is_longer(value: object, limit: int) -> bool:
-    """Return whether a value has more characters and parts than `limit`, at a cost of `limit`."""
+def is_larger_than(value: object, limit: int) -> bool:
+    """Return whether a value has more than `limit` characters and parts. It looks at no more than that."""
     waiting: list[object] = [value]
     size = 0
     while waiting and size <= limit:
@@ -32,12 +32,12 @@ def is_longer(value: object, limit: int) -> bool:
 
 
 async def run_in_thread_if_large(value: object, work: Callable[[], T]) -> T:
-    """Return the result of `work` on this value, or raise its error."""
-    return await asyncio.to_thread(work) if is_longer(value, SHORT) else work()
+    """Return the result of `work`, which runs in a thread if `value`, on which it works, is large."""
+    return await asyncio.to_thread(work) if is_larger_than(value, SHORT) else work()
 
 
 async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
-    """Wait until the event is set; return False after the time-out (None: there is none)."""
+    """Wait until the event is set and return True; return False after the time-out (None: no limit)."""
     try:
         async with asyncio.timeout(timeout_s):
             return await event.wait()
@@ -47,11 +47,11 @@ async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
 
 A = TypeVar("A")
 YIELD_AFTER = 50
-"""Records that are read or written without a break: a few milliseconds."""
+"""Records that are processed without a pause; they take a few milliseconds."""
 
 
 async def map_yielding(work: Callable[[A], T], items: Iterable[A], yield_after: int = YIELD_AFTER) -> list[T]:
-    """Return `work` of each item in their order; other tasks run after every `yield_after` items."""
+    """Return `work` of each item, in order; let other tasks run after every `yield_after` items."""
     results: list[T] = []
     for item in items:
         results.append(work(item))
@@ -61,7 +61,7 @@ async def map_yielding(work: Callable[[A], T], items: Iterable[A], yield_after: 
 
 
 async def prefetch(pages: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """Yield the same pages, each read while the consumer handles the one before; close `pages` at the end."""
+    """Yield the pages, and read each while the consumer handles the one before; close `pages` at the end."""
     following = asyncio.ensure_future(anext(pages, None))
     try:
         while (page := await following) is not None:

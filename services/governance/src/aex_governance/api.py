@@ -16,7 +16,7 @@ from aex_models.frozen import Identifier
 from aex_models.governance import HoldCause, HoldDecision, HoldStatus, Rule, ValidationRequest
 from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
-from aex_runtime.http.listing import page_response
+from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 
@@ -79,7 +79,7 @@ def _hold_routes(router: APIRouter, deps: Deps) -> None:
         1 MB of stored records, with at least one.
         """
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "cause": cause}
-        return page_response(await list_holds(deps, reader, paging, status, contract_id, filters))
+        return encoded_json_response(await list_holds(deps, reader, paging, status, contract_id, filters))
 
     @router.get("/holds/{hold_id}", summary="One hold")
     async def one_hold(hold_id: str, reader: Operator) -> Json:
@@ -105,5 +105,5 @@ def _profile_routes(router: APIRouter, deps: Deps) -> None:
         """
         after = None if paging.after is None else str(paging.after[0])
         found = await read_profile(deps, reader, agent_id, after, paging.limit)
-        next_cursor = paging.cursor(None if found.after is None else (found.after, ""))
+        next_cursor = paging.next_cursor(None if found.after is None else (found.after, ""))
         return {**project(found.profile, reader.role), "next_cursor": next_cursor}

@@ -46,7 +46,7 @@ class HoldTrace(Frozen):
 
 
 FILTERS = ("agent_id", "consumer_id", "cause")
-"""Fields by which holds are listed, at most two at once (`check_filters`)."""
+"""Fields by which holds are listed, at most two at once (`collect_filters`)."""
 
 
 def hold_id_of(attempt_id: str) -> str:

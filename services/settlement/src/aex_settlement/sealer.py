@@ -144,7 +144,7 @@ class Sealer:
                     rested_at = _loop_time() + self._policy.rest.total_seconds()
                 retries.reset()
             except (StoreUnavailable, LedgerCorrupt) as error:
-                delay_s = retries.next_delay_s()
+                delay_s = retries.count_failure_and_get_delay_s()
                 _log_failure(error, delay_s)
                 await asyncio.sleep(delay_s)
             if await self._wakeup.wait(self._policy.poll.total_seconds()):

@@ -8,8 +8,8 @@ from aex_models.results import VerificationResult
 from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobFailed, JobTimeout
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
-from aex_runtime.telemetry import describe_span, mark_failed, step
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import add_span_attributes, mark_span_failed, trace_step
+from aex_runtime.tracing.spans import id_attributes
 from aex_verification.measures import ExtractionTimes
 from aex_verification.ports import (
     Grade,
@@ -56,12 +56,12 @@ class ConfinedGrader:
         self._times = times or ExtractionTimes(UNMEASURED, ())
 
     async def grade(self, request: GradeRequest) -> Grade:
-        with step("verify candidate", span_ids(request.contract_id, request.attempt_id)):
+        with trace_step("verify candidate", id_attributes(request.contract_id, request.attempt_id)):
             grade = await self._grade(request)
             if grade.result is None:
-                mark_failed(grade.error or "unknown")
+                mark_span_failed(grade.error or "unknown")
             else:
-                describe_span({"aex.verdict": grade.result.verdict.value})
+                add_span_attributes({"aex.verdict": grade.result.verdict.value})
         return grade
 
     async def _grade(self, request: GradeRequest) -> Grade:
@@ -93,7 +93,7 @@ class ConfinedGrader:
 
     async def dry_run(self, request: TrialRequest) -> TrialFindings:
         try:
-            with step("try work"):
+            with trace_step("try work"):
                 answer = await self._try(request)
             return parse_findings(answer)
         except (JobTimeout, JobCrashed, UnreadableFindings) as error:

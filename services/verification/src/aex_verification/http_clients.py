@@ -16,7 +16,7 @@ from aex_runtime.calls.http_client import HttpClient
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.tokens import ServiceTokens
 from aex_runtime.measures import Measures
-from aex_runtime.tracing.spans import CONTRACT_TRACE, calling, on_answer, span_ids
+from aex_runtime.tracing.spans import CONTRACT_TRACE, call_span, id_attributes, record_call_status
 from aex_verification.measures import GOVERNANCE_SECONDS, REFUSED, UNAVAILABLE
 from aex_verification.ports import FoundAward, GovernanceRefused, GovernanceUnavailable
 
@@ -84,16 +84,18 @@ class HttpGovernance:
 
     async def _call(self, request: ValidationRequest) -> ValidationDecision:
         try:
-            with calling("POST", self._url, "/v1/outcomes/validate", span_ids(request.contract_id, request.attempt_id)):
+            with call_span(
+                "POST", self._url, "/v1/outcomes/validate", id_attributes(request.contract_id, request.attempt_id)
+            ):
                 response = await self._client.request(
                     "POST",
                     f"{self._url}/v1/outcomes/validate",
                     content=json.dumps(
                         convert_large_integers_to_doubles(request.model_dump(mode="json")), allow_nan=False
                     ),
-                    headers={**await self._tokens.headers("governance"), "Content-Type": "application/json"},
+                    headers={**await self._tokens.call_headers("governance"), "Content-Type": "application/json"},
                 )
-                on_answer(response.status_code)
+                record_call_status(response.status_code)
         except _call_errors() as error:
             self._breaker.record_failure()
             raise GovernanceUnavailable(type(error).__name__) from error
@@ -120,13 +122,13 @@ class HttpAwards:
 
     async def get(self, contract_id: str) -> FoundAward | None:
         try:
-            with calling("GET", self._url, "/v1/awards/{contract_id}", span_ids(contract_id)):
+            with call_span("GET", self._url, "/v1/awards/{contract_id}", id_attributes(contract_id)):
                 response = await self._client.request(
                     "GET",
                     f"{self._url}/v1/awards/{quote(contract_id, safe='')}",
-                    headers=await self._tokens.headers("work-publisher"),
+                    headers=await self._tokens.call_headers("work-publisher"),
                 )
-                on_answer(response.status_code)
+                record_call_status(response.status_code)
             if response.status_code == HTTPStatus.NOT_FOUND:
                 return None
             response.raise_for_status()

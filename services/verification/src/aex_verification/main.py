@@ -14,7 +14,7 @@ from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
 from aex_outcomes.science.confined import ConfinedExaminer, DataLimits
-from aex_runtime.calls.http_client import LazyHttpClient, client_within
+from aex_runtime.calls.http_client import LazyHttpClient, create_http_client
 from aex_runtime.http.app import Resource, build_app
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.service import Backends, ServiceParts, assemble
@@ -107,7 +107,7 @@ def _make_resources(
         science=make_science_pool(settings, sections["statistics"].sandbox),
         spool=Spool(parts.backends.blobs, settings.spool_dir),
         reviewer=build_reviewer(settings, ids),
-        client=LazyHttpClient(partial(client_within, settings.governance_timeout_s)),
+        client=LazyHttpClient(partial(create_http_client, settings.governance_timeout_s)),
     )
 
 

@@ -7,7 +7,7 @@ from aex_models.contract import FINAL_STATUSES, AttemptStatus
 from aex_models.governance import Action
 from aex_models.results import Verdict
 from aex_runtime.measures import LONG_S, SHORT_S, CounterSpec, HistogramSpec, Measures, Spec
-from aex_runtime.telemetry import describe_span
+from aex_runtime.telemetry import add_span_attributes
 from aex_runtime.tracing.spans import EXTRACTION_S
 
 ATTEMPTS_TOTAL = CounterSpec(
@@ -58,4 +58,4 @@ class ExtractionTimes:
         for section, seconds in reported.items() if isinstance(reported, dict) else ():
             if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)
-                describe_span({f"{EXTRACTION_S}{section}": round(seconds, 6)})
+                add_span_attributes({f"{EXTRACTION_S}{section}": round(seconds, 6)})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from aex_runtime.logs import describe_failure, exception_chain
-from aex_runtime.telemetry import current_trace, resume_trace
+from aex_runtime.telemetry import current_trace_context, resume_trace
 from aex_verification.fair_slots import FairSlots, GaveWay
 
 SLOTS = 6
@@ -69,7 +69,7 @@ class SlowJobs:
         """
         if job.key in self:
             return
-        running = _resume(job) if self._is_stopping else self._run(job, current_trace())
+        running = _resume(job) if self._is_stopping else self._run(job, current_trace_context())
         task = asyncio.create_task(running, name=job.key)
         self._started[job.key] = _Started(job, task)
         task.add_done_callback(lambda _: self._forget(job))

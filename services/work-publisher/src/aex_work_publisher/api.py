@@ -12,11 +12,11 @@ from aex_models.events import ContractAwarded
 from aex_models.work import CheckedWork, Work, WorkAnswer, WorkStatus, WorkSubmission, WorkValidation
 from aex_runtime.artifacts import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
-from aex_runtime.http.body import DocumentedBody, body_bytes
+from aex_runtime.http.body import DocumentedBody, request_body_size
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, idempotent_request
-from aex_runtime.http.listing import page_response
+from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
-from aex_runtime.http.problems import criteria_responses
+from aex_runtime.http.problems import openapi_criteria_responses
 from aex_runtime.http.routing import join_routers, service_router
 from aex_runtime.tracing.spans import CONTRACT_TRACE
 from aex_work_publisher.deps import Deps
@@ -41,7 +41,7 @@ Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 Paging = Annotated[PageRequest, Depends(page_request)]
 Submission = Annotated[Any, DocumentedBody(WorkSubmission), Body()]
 Draft = Annotated[Any, DocumentedBody(WorkSubmission, accepts_anything=True), Body()]
-Size = Annotated[int, Depends(body_bytes)]
+Size = Annotated[int, Depends(request_body_size)]
 Json = dict[str, Any]
 
 
@@ -59,7 +59,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
         "/work",
         status_code=201,
         summary="Publish a work",
-        responses={201: {"model": WorkAnswer}, **criteria_responses()},
+        responses={201: {"model": WorkAnswer}, **openapi_criteria_responses()},
     )
     async def post_work(
         body: Submission, size: Size, consumer: Consumer, request: Idempotent, response: Response
@@ -72,7 +72,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
     @router.post(
         "/work/validate",
         summary="Check a work, store nothing",
-        responses={200: {"model": WorkValidation}, **criteria_responses()},
+        responses={200: {"model": WorkValidation}, **openapi_criteria_responses()},
     )
     async def post_validation(body: Draft, size: Size, consumer: Consumer) -> Json:
         """Return problems, warnings and quote as `POST /v1/work` would, and store nothing."""
@@ -84,7 +84,7 @@ def _work_routes(router: APIRouter, deps: Deps) -> None:
 
         A page ends at `limit` items, and at 1 MB of stored records, with at least one.
         """
-        return page_response(await list_works(deps, reader, status, paging))
+        return encoded_json_response(await list_works(deps, reader, status, paging))
 
     @router.get("/work/{work_id}", summary="One work", responses={200: {"model": CheckedWork}})
     async def get_one_work(work_id: str, reader: Reader) -> Json:

@@ -30,7 +30,7 @@ async def open_shelf(tmp_path: Path) -> AsyncIterator[Shelf]:
 
 async def used(shelf: Shelf, consumer: str = "acme") -> int:
     quota = Quota(quotas_table(SERVICE), Principal(consumer, Audience.CONSUMER), 0)
-    return await quota.load_used(shelf.backends.store)
+    return await quota.load_used_bytes(shelf.backends.store)
 
 
 @pytest.mark.parametrize("is_announced", [True, False])

@@ -16,7 +16,7 @@ from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.consumer import Consumer, ConsumerPolicy
 from aex_runtime.bus.memory import MemoryBus
 from aex_runtime.bus.port import Ack, BusUnavailable, Delivery, Message, Outgoing, Retry
-from aex_runtime.bus.wire import encode
+from aex_runtime.bus.wire import encode_event
 from aex_runtime.clock import SetClock
 from aex_runtime.deadletters import DeadLetters
 from aex_runtime.errors import Conflict
@@ -25,8 +25,8 @@ from aex_runtime.records import EventHandler, Poison, RetryLater
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Contention, Store, StoreUnavailable
 from aex_runtime.store.table import RecordOfNewerVersion
-from aex_runtime.telemetry import current_trace
-from aex_runtime.tracing.sdk import recording_tracers
+from aex_runtime.telemetry import current_trace_context
+from aex_runtime.tracing.sdk import create_recording_tracers
 from aex_runtime.tracing.spans import MessageSpans
 from tests.libs.runtime.background import START, TOPIC, FailingStore, eventually_async, later, running
 
@@ -45,7 +45,7 @@ def event(subject: str = "ctr_1", **data: object) -> Event:
 
 
 def delivery(of: Event | Message, attempt: int = 1, topic: str = TOPIC) -> Delivery:
-    return Delivery(topic, of if isinstance(of, Message) else encode(of), attempt)
+    return Delivery(topic, of if isinstance(of, Message) else encode_event(of), attempt)
 
 
 class Harness:
@@ -83,7 +83,7 @@ async def test_event_reaches_its_handler_as_it_was_sent_and_is_acked() -> None:
 
     harness = Harness(handler)
     sent = [event(), event(added_later="by a newer publisher")]
-    assert [await harness.consumer.receive(delivery(each)) for each in sent] == [Ack(), Ack()]
+    assert [await harness.consumer.handle_delivery(delivery(each)) for each in sent] == [Ack(), Ack()]
     assert handled == sent
     assert await harness.reasons() == []
 
@@ -92,11 +92,11 @@ async def test_handler_runs_in_the_context_of_its_event() -> None:
     seen: list[dict[str, object]] = []
 
     async def handler(_: Event) -> None:
-        seen.append({**get_contextvars(), **current_trace()})
+        seen.append({**get_contextvars(), **current_trace_context()})
 
     consumer = Harness(handler).consumer
-    await consumer.receive(delivery(event("ctr_1")))
-    await consumer.receive(delivery(event("work_1")))
+    await consumer.handle_delivery(delivery(event("ctr_1")))
+    await consumer.handle_delivery(delivery(event("work_1")))
     assert seen[0].pop("traceparent") != TRACE
     assert seen[0] == {"event_id": "evt_1", "event_type": TOPIC, "contract_id": "ctr_1", "work_id": "work_1"}
     assert str(seen[1].pop("traceparent")).split("-")[1] == TRACE.split("-")[1]
@@ -106,9 +106,9 @@ async def test_handler_runs_in_the_context_of_its_event() -> None:
 
 async def test_each_delivery_is_a_span_with_its_result() -> None:
     exporter = InMemorySpanExporter()
-    spans = MessageSpans(SERVICE, recording_tracers(SERVICE, [SimpleSpanProcessor(exporter)]))
+    spans = MessageSpans(SERVICE, create_recording_tracers(SERVICE, [SimpleSpanProcessor(exporter)]))
     for attempt, handler in ((1, succeed), (2, failing(ValueError(SECRET)))):
-        await Harness(handler, spans=spans).consumer.receive(delivery(event(), attempt))
+        await Harness(handler, spans=spans).consumer.handle_delivery(delivery(event(), attempt))
     done, retried = exporter.get_finished_spans()
     assert (done.name, done.kind) == ("process work.checked", SpanKind.CONSUMER)
     assert done.parent is not None
@@ -124,16 +124,16 @@ async def test_each_delivery_is_a_span_with_its_result() -> None:
     ("message", "topic", "reason"),
     [
         (Message({}, b"{}"), TOPIC, "undecodable: attributes are missing: ce-specversion"),
-        (Message(encode(event()).attributes, b"{"), TOPIC, "undecodable: data is not JSON"),
-        (encode(event(ok="perhaps")), TOPIC, "data: ok: bool_parsing"),
-        (encode(event(ok=SECRET)), TOPIC, "data: ok: bool_parsing"),
-        (encode(event()), "contract.cancelled", "ce-type is not the topic"),
-        (encode(event().model_copy(update={"type": OTHER})), OTHER, "this service has no handler"),
+        (Message(encode_event(event()).attributes, b"{"), TOPIC, "undecodable: data is not JSON"),
+        (encode_event(event(ok="perhaps")), TOPIC, "data: ok: bool_parsing"),
+        (encode_event(event(ok=SECRET)), TOPIC, "data: ok: bool_parsing"),
+        (encode_event(event()), "contract.cancelled", "ce-type is not the topic"),
+        (encode_event(event().model_copy(update={"type": OTHER})), OTHER, "this service has no handler"),
     ],
 )
 async def test_unreadable_message_becomes_an_unchanged_dead_letter(message: Message, topic: str, reason: str) -> None:
     harness = Harness(succeed)
-    assert await harness.consumer.receive(delivery(message, topic=topic)) == Ack()
+    assert await harness.consumer.handle_delivery(delivery(message, topic=topic)) == Ack()
     (letter,) = (await harness.dead_letters.list()).items
     _, wire = await harness.dead_letters.get(letter.id)
     assert letter.reason.startswith(reason)
@@ -144,7 +144,7 @@ async def test_unreadable_message_becomes_an_unchanged_dead_letter(message: Mess
 @pytest.mark.parametrize("error", [Poison("no such contract"), UnreadableEvent("no such contract")])
 async def test_permanent_failure_becomes_a_dead_letter_at_once(error: Exception) -> None:
     harness = Harness(failing(error))
-    assert await harness.consumer.receive(delivery(event())) == Ack()
+    assert await harness.consumer.handle_delivery(delivery(event())) == Ack()
     (letter,) = (await harness.dead_letters.list()).items
     assert (letter.reason, letter.event_id, letter.subject) == ("no such contract", "evt_1", "ctr_1")
 
@@ -153,7 +153,7 @@ async def test_failure_is_retried_ever_more_slowly_with_jitter() -> None:
     harness = Harness(failing(RuntimeError("broken")), max_deliveries=100)
     delays: list[timedelta] = []
     for attempt in range(1, 31):
-        disposition = await harness.consumer.receive(delivery(event(), attempt))
+        disposition = await harness.consumer.handle_delivery(delivery(event(), attempt))
         assert isinstance(disposition, Retry)
         assert disposition.counted
         delays.append(disposition.delay)
@@ -168,8 +168,8 @@ async def test_failure_is_retried_ever_more_slowly_with_jitter() -> None:
 )
 async def test_twelfth_failed_delivery_becomes_a_dead_letter(error: Exception) -> None:
     harness = Harness(failing(error), max_deliveries=ConsumerPolicy().max_deliveries)
-    assert isinstance(await harness.consumer.receive(delivery(event(), 11)), Retry)
-    assert await harness.consumer.receive(delivery(event(), 12)) == Ack()
+    assert isinstance(await harness.consumer.handle_delivery(delivery(event(), 11)), Retry)
+    assert await harness.consumer.handle_delivery(delivery(event(), 12)) == Ack()
     (reason,) = await harness.reasons()
     assert reason.startswith("gave up after 12 deliveries: ")
 
@@ -190,21 +190,21 @@ async def test_event_without_results_becomes_a_dead_letter(attempt: int, died: i
         handled.append(event)
 
     harness = Harness(handler)
-    assert await harness.consumer.receive(replace(delivery(event(), attempt), died=died)) == Ack()
+    assert await harness.consumer.handle_delivery(replace(delivery(event(), attempt), died=died)) == Ack()
     assert await harness.reasons() == reasons
     assert len(handled) == (not reasons)
 
 
 async def test_handler_chooses_the_delay_of_its_event() -> None:
     harness = Harness(failing(RetryLater(timedelta(seconds=7), "the award is not here yet")))
-    assert await harness.consumer.receive(delivery(event())) == Retry(timedelta(seconds=7))
+    assert await harness.consumer.handle_delivery(delivery(event())) == Retry(timedelta(seconds=7))
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable, Contention, RecordOfNewerVersion, BusUnavailable, BlobUnavailable])
 async def test_outage_is_waited_out_uncounted(error: type[Exception]) -> None:
     harness = Harness(failing(error("x")))
     for _ in range(20):
-        disposition = await harness.consumer.receive(delivery(event(), attempt=3))
+        disposition = await harness.consumer.handle_delivery(delivery(event(), attempt=3))
         assert isinstance(disposition, Retry)
         assert not disposition.counted
         assert timedelta() < disposition.delay <= harness.policy.outage.cap
@@ -215,19 +215,19 @@ async def test_message_remains_until_its_dead_letter_is_written() -> None:
     store = FailingStore(MemoryStore())
     harness = Harness(failing(Poison("no such contract")), store)
     store.down = True
-    disposition = await harness.consumer.receive(delivery(event()))
+    disposition = await harness.consumer.handle_delivery(delivery(event()))
     assert isinstance(disposition, Retry)
     assert not disposition.counted
     store.down = False
-    assert await harness.consumer.receive(delivery(event())) == Ack()
+    assert await harness.consumer.handle_delivery(delivery(event())) == Ack()
     assert await harness.reasons() == ["no such contract"]
 
 
 async def test_retries_are_logged_without_messages_of_exceptions() -> None:
     harness = Harness(failing(ValueError(f"cannot parse {SECRET}")), max_deliveries=2)
     with capture_logs() as logs:
-        await harness.consumer.receive(delivery(event(), 1))
-        await harness.consumer.receive(delivery(event(), 2))
+        await harness.consumer.handle_delivery(delivery(event(), 1))
+        await harness.consumer.handle_delivery(delivery(event(), 2))
     (retried,) = [entry for entry in logs if entry["event"] == "event_retried"]
     assert retried["reason"].startswith("ValueError at test_consumer.py:")
     assert retried["attempt"] == 1
@@ -235,7 +235,7 @@ async def test_retries_are_logged_without_messages_of_exceptions() -> None:
 
 
 async def is_acked(harness: Harness) -> bool:
-    return await harness.bus.backlog(SERVICE) == 0
+    return await harness.bus.count_unacked(SERVICE) == 0
 
 
 async def test_running_consumer_works_through_its_subscriptions() -> None:
@@ -248,7 +248,7 @@ async def test_running_consumer_works_through_its_subscriptions() -> None:
 
     harness = Harness(fail_first)
     async with running(harness.consumer.run()):
-        await harness.bus.publish([Outgoing(TOPIC, encode(event()))])
+        await harness.bus.publish([Outgoing(TOPIC, encode_event(event()))])
         while len(handled) < 2:
             harness.clock.advance(timedelta(seconds=15))
             await asyncio.sleep(0.01)

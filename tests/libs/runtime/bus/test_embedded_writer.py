@@ -12,7 +12,7 @@ from aex_runtime.bus import embedded_table
 from aex_runtime.bus.embedded_writer import QueueWriter
 from aex_runtime.bus.port import BusUnavailable, Message
 
-INSERT = partial(embedded_table.insert, messages=[("work.checked", Message({}, b"{}"))], now=1)
+INSERT = partial(embedded_table.insert_messages, messages=[("work.checked", Message({}, b"{}"))], now_micros=1)
 
 
 class Gate:
@@ -51,7 +51,7 @@ async def test_durable_work_is_synced_at_its_commit_and_other_work_is_not(writer
 
 
 async def test_consumers_are_woken_after_durable_work_alone(writer: QueueWriter, durable_commits: list[bool]) -> None:
-    await writer.run(embedded_table.count, durable=False)
+    await writer.run(embedded_table.count_messages, durable=False)
     assert durable_commits == []
     await writer.run(INSERT, durable=True)
     assert durable_commits == [True]
@@ -68,7 +68,7 @@ async def test_work_that_comes_during_a_commit_shares_the_next_one(
     gate.opened.set()
     await asyncio.gather(first, *others)
     assert len(durable_commits) == 2
-    assert await writer.run(embedded_table.count, durable=False) == 50
+    assert await writer.run(embedded_table.count_messages, durable=False) == 50
 
 
 async def test_failed_work_is_rolled_back(writer: QueueWriter) -> None:
@@ -78,9 +78,9 @@ async def test_failed_work_is_rolled_back(writer: QueueWriter) -> None:
 
     with pytest.raises(BusUnavailable, match="no_such_table"):
         await writer.run(fail, durable=True)
-    assert await writer.run(embedded_table.count, durable=False) == 0
+    assert await writer.run(embedded_table.count_messages, durable=False) == 0
     await writer.run(INSERT, durable=True)
-    assert await writer.run(embedded_table.count, durable=False) == 1
+    assert await writer.run(embedded_table.count_messages, durable=False) == 1
 
 
 async def test_work_submitted_before_the_close_is_committed(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_work_submitted_before_the_close_is_committed(tmp_path: Path) -> N
     with pytest.raises(BusUnavailable, match="closed"):
         await closing.run(INSERT, durable=True)
     reopened = QueueWriter(tmp_path / "queue.sqlite3", lambda: None)
-    assert await reopened.run(embedded_table.count, durable=False) == 3
+    assert await reopened.run(embedded_table.count_messages, durable=False) == 3
     await reopened.close()
 
 
@@ -104,7 +104,7 @@ async def test_work_of_a_cancelled_caller_is_done(writer: QueueWriter) -> None:
     given_up.cancel()
     gate.opened.set()
     await first
-    assert await writer.run(embedded_table.count, durable=False) == 1
+    assert await writer.run(embedded_table.count_messages, durable=False) == 1
 
 
 async def test_work_past_its_deadline_is_unavailable(tmp_path: Path) -> None:
@@ -113,6 +113,6 @@ async def test_work_past_its_deadline_is_unavailable(tmp_path: Path) -> None:
     with (tmp_path / "queue.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BusUnavailable, match=r"no answer within 2 s"):
-            await impatient.run(embedded_table.count, durable=False)
-    assert await impatient.run(embedded_table.count, durable=False) == 1
+            await impatient.run(embedded_table.count_messages, durable=False)
+    assert await impatient.run(embedded_table.count_messages, durable=False) == 1
     await impatient.close()

@@ -24,7 +24,7 @@ async def measured_of(handler: EventHandler, *deliveries: Delivery, store: Store
     measured = Measured()
     consumer = Harness(handler, store, measures=measured).consumer
     for each in deliveries:
-        await consumer.receive(each)
+        await consumer.handle_delivery(each)
     return measured
 
 
@@ -63,12 +63,12 @@ async def test_embedded_queue_reports_the_age_of_its_oldest_event(tmp_path: Path
     clock = SetClock(START)
     bus = EmbeddedBus(tmp_path, clock)
     assert isinstance(bus, ReportsQueueAge)
-    assert await bus.oldest_unhandled_s(SERVICE) == 0
+    assert await bus.oldest_unacked_age_s(SERVICE) == 0
     await bus.publish([outgoing("first")])
     clock.advance(timedelta(seconds=30))
     await bus.publish([outgoing("second")])
     clock.advance(timedelta(seconds=5))
-    assert await bus.oldest_unhandled_s(SERVICE) == 35
+    assert await bus.oldest_unacked_age_s(SERVICE) == 35
     recorder = Recorder(Retry(timedelta(hours=1)))
     async with consuming(bus, SERVICE, recorder):
         await recorder.got(2)
@@ -77,9 +77,9 @@ async def test_embedded_queue_reports_the_age_of_its_oldest_event(tmp_path: Path
     clock.advance(timedelta(hours=2))
     async with consuming(bus, SERVICE, recorder):
         await recorder.got(3)
-    assert await bus.oldest_unhandled_s(SERVICE) == 0
+    assert await bus.oldest_unacked_age_s(SERVICE) == 0
     await bus.close()
 
 
 def test_pubsub_reports_no_queue_age() -> None:
-    assert not hasattr(PubSubBus, "oldest_unhandled_s")
+    assert not hasattr(PubSubBus, "oldest_unacked_age_s")

@@ -55,7 +55,7 @@ async def test_transient_failure_is_retried_and_logged() -> None:
         return "answered"
 
     with capture_logs() as logs, pytest.raises(BusUnavailable, match=r"work\.checked: "):
-        await connection.call("work.checked", answer)
+        await connection.call_with_retries("work.checked", answer)
     assert {entry["event"] for entry in logs} == {"bus_call_retried"}
     assert len(logs) >= 2
     await connection.close()

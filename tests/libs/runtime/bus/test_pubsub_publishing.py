@@ -1,7 +1,7 @@
 import pytest
 
 from aex_runtime.bus.port import Outgoing
-from aex_runtime.bus.pubsub import publish_requests
+from aex_runtime.bus.pubsub import build_publish_requests
 from tests.bus.messages import CHECKED, VERIFIED, outgoing
 
 
@@ -11,7 +11,7 @@ def _plain(messages: list[Outgoing]) -> list[tuple[Outgoing, int]]:
 
 def test_messages_of_a_topic_share_a_request() -> None:
     messages = [outgoing("a"), outgoing("b", VERIFIED), outgoing("c")]
-    requests = publish_requests("p", _plain(messages))
+    requests = build_publish_requests("p", _plain(messages))
     assert [(request.topic, len(request.messages)) for request in requests] == [
         (f"projects/p/topics/{CHECKED}", 2),
         (f"projects/p/topics/{VERIFIED}", 1),
@@ -31,7 +31,7 @@ def test_messages_of_a_topic_share_a_request() -> None:
 )
 def test_requests_are_bounded_in_number_and_size(bytes_of: list[int], limit: int, messages: list[int]) -> None:
     sent = [outgoing(str(number), data=b"x" * size) for number, size in enumerate(bytes_of)]
-    requests = publish_requests("p", _plain(sent), limit)
+    requests = build_publish_requests("p", _plain(sent), limit)
     assert [len(request.messages) for request in requests] == messages
     for request in requests:
         assert len(request.messages) == 1 or type(request).pb(request).ByteSize() <= limit + 100

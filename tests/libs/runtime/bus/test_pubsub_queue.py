@@ -60,7 +60,7 @@ class Harness:
     def deliver(self, name: str, ack_id: str, attempt: int = 1) -> None:
         message = {"message_id": name, "data": b"{}", "attributes": {"ce-id": name}}
         received: Any = ReceivedMessage.pb()(ack_id=ack_id, delivery_attempt=attempt, message=message)
-        self.queue.take(CHECKED, [received])
+        self.queue.add_received(CHECKED, [received])
 
     async def lease(self) -> LeasedMessage:
         (message,) = (await self.queue.lease(1)).messages
@@ -124,7 +124,7 @@ async def test_message_with_an_expired_lease_is_released_and_forgotten() -> None
         await h.fail(5)
         await h.expire()
         assert (await h.queue.lease(1)).messages == []
-        extending = asyncio.create_task(h.queue.extend_leases())
+        extending = asyncio.create_task(h.queue.extend_leases_until_cancelled())
         await eventually(lambda: h.peer.modified == [("ack-1", 0)])
         for _ in range(7):
             await skip(LEASE)
@@ -151,7 +151,7 @@ async def test_handled_message_with_an_expired_lease_has_one_handler() -> None:
         h.peer.down = True
         h.deliver("a", "ack-1")
         message = await h.lease()
-        extending = asyncio.create_task(h.queue.extend_leases())
+        extending = asyncio.create_task(h.queue.extend_leases_until_cancelled())
         await h.expire()
         h.peer.down = False
         await eventually(lambda: h.peer.modified.count(("ack-1", 10)) >= 2)
@@ -167,7 +167,7 @@ async def test_handled_message_with_an_expired_lease_has_one_handler() -> None:
 @on_skipping_loop
 async def test_message_that_takes_its_time_is_confirmed_soon_after_it_came() -> None:
     async with harness(timedelta(seconds=600)) as h:
-        extending = asyncio.create_task(h.queue.extend_leases())
+        extending = asyncio.create_task(h.queue.extend_leases_until_cancelled())
         h.deliver("a", "ack-1")
         await asyncio.sleep(0)
         await skip(timedelta(seconds=61))  # a tenth of the lease

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aex_models.events import Event
 from aex_runtime.bus.port import Message
-from aex_runtime.bus.wire import Undecodable, decode, encode
+from aex_runtime.bus.wire import Undecodable, decode_event, encode_event
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 JSON = st.recursive(
@@ -32,7 +32,7 @@ def event(**changes: Any) -> Event:
 
 
 def changed(data: bytes | None = None, **attributes: str | None) -> Message:
-    plain = encode(event())
+    plain = encode_event(event())
     merged = plain.attributes | {name.replace("_", "-"): value for name, value in attributes.items()}
     return Message({k: v for k, v in merged.items() if v is not None}, plain.data if data is None else data)
 
@@ -40,11 +40,13 @@ def changed(data: bytes | None = None, **attributes: str | None) -> Message:
 @settings(deadline=None)
 @given(EVENTS)
 def test_event_is_the_same_after_the_wire(sent: Event) -> None:
-    assert decode(encode(sent)) == sent
+    assert decode_event(encode_event(sent)) == sent
 
 
 def test_envelope_is_cloudevents_in_binary_mode() -> None:
-    message = encode(event(traceparent="00-abc-def-01", time=datetime(2025, 1, 2, tzinfo=timezone(timedelta(hours=1)))))
+    message = encode_event(
+        event(traceparent="00-abc-def-01", time=datetime(2025, 1, 2, tzinfo=timezone(timedelta(hours=1))))
+    )
     assert message.attributes == {
         "ce-specversion": "1.0",
         "ce-id": "evt_1",
@@ -59,13 +61,13 @@ def test_envelope_is_cloudevents_in_binary_mode() -> None:
 
 
 def test_trace_state_too_long_for_an_attribute_is_left_out() -> None:
-    assert "tracestate" not in encode(event(tracestate="x" * 1_025)).attributes
-    assert encode(event(tracestate="x" * 1_024)).attributes["tracestate"] == "x" * 1_024
+    assert "tracestate" not in encode_event(event(tracestate="x" * 1_025)).attributes
+    assert encode_event(event(tracestate="x" * 1_024)).attributes["tracestate"] == "x" * 1_024
 
 
 def test_unknown_attributes_are_ignored() -> None:
     message = changed(googclient_schema="x", ce_future="y", content_type="application/json; charset=utf-8")
-    assert decode(message) == event()
+    assert decode_event(message) == event()
 
 
 @pytest.mark.parametrize(
@@ -92,11 +94,11 @@ def test_unknown_attributes_are_ignored() -> None:
 )
 def test_message_that_is_no_event_is_refused_with_a_reason(message: Message, reason: str) -> None:
     with pytest.raises(Undecodable, match=reason):
-        decode(message)
+        decode_event(message)
 
 
 def test_reason_names_paths_and_never_values() -> None:
     with pytest.raises(Undecodable) as refused:
-        decode(changed(ce_type="secret" * 30))
+        decode_event(changed(ce_type="secret" * 30))
     assert "type: string_too_long" in str(refused.value)
     assert "secret" not in str(refused.value)

@@ -26,7 +26,7 @@ from aex_runtime.http.auth import ANYONE, Allow, Principal
 from aex_runtime.http.connections import AbortableProtocol
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request, run_idempotent
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, list_page, page_response
+from aex_runtime.http.listing import Listing, encoded_json_response, read_page_as_json
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_runtime.ids import RandomIds
@@ -158,7 +158,7 @@ def _routes(made: Sample) -> APIRouter:
     async def many(reader: Reader, paging: Paging, colour: str | None = None) -> Response:
         del colour
         listing = Listing(NOTES, [{"owner": reader.id}], "created_at", "asc")
-        return page_response(await list_page(store, listing, paging, _render))
+        return encoded_json_response(await read_page_as_json(store, listing, paging, _render))
 
     @router.get("/notes/{note_id}")
     async def one(note_id: str, reader: Reader) -> dict[str, Any]:

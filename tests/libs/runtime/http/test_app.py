@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import StoreUnavailable
-from aex_runtime.tracing.sdk import recording_tracers
+from aex_runtime.tracing.sdk import create_recording_tracers
 from tests.libs.runtime.http.sample import Sample, alive, memory_backends, sample, serving, until
 
 
@@ -68,7 +68,9 @@ async def test_log_context_does_not_leak_into_the_next_request(made: Sample) -> 
 
 async def test_exported_spans_belong_to_the_callers_trace(tmp_path: Path) -> None:
     exporter, trace_id = InMemorySpanExporter(), "4bf92f3577b34da6a3ce929d0e0e4736"
-    made = sample(tmp_path / "data", tracers=recording_tracers("work-publisher", [SimpleSpanProcessor(exporter)]))
+    made = sample(
+        tmp_path / "data", tracers=create_recording_tracers("work-publisher", [SimpleSpanProcessor(exporter)])
+    )
     async with alive(made.app), made.client() as client:
         headers = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
         await client.post("/v1/notes", json={"text": "CANARY"}, headers=headers)

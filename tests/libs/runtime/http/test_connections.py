@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from aex_runtime.http.connections import ConnectionBounds, connection_bounds, protocol_with_bounds
+from aex_runtime.http.connections import ConnectionBounds, bounds_within_file_limit, protocol_with_bounds
 from tests.bus.messages import TIMEOUT_S
 from tests.libs.runtime.http.sample import serving, until
 
@@ -189,5 +189,5 @@ async def test_slow_reader_with_progress_gets_the_complete_response() -> None:
 
 
 def test_open_files_limit_connections() -> None:
-    assert connection_bounds(10).max_connections == 10
-    assert connection_bounds(10**9).max_connections < 10**9
+    assert bounds_within_file_limit(10).max_connections == 10
+    assert bounds_within_file_limit(10**9).max_connections < 10**9

@@ -15,8 +15,8 @@ from aex_models.frozen import Frozen
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.errors import TemporarilyUnavailable, Unprocessable
 from aex_runtime.http.large_pages import LONG_STRING_BYTES, LargePages, LongStrings, PageReader
-from aex_runtime.http.listing import MAX_PAGE_BYTES, Listing, list_page
-from aex_runtime.http.pagination import CursorCodec, PageRequest, check_filters
+from aex_runtime.http.listing import MAX_PAGE_BYTES, Listing, read_page_as_json
+from aex_runtime.http.pagination import CursorCodec, PageRequest, collect_filters
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import SPILL_BYTES, Collection, Document, Index, Store
 from aex_runtime.store.spill import SpillingStore
@@ -69,13 +69,13 @@ def paging(limit: int = 50, after: Any = None, slots: LargePages | None = None) 
 
 
 async def render(pages: PageReader, letter: Letter) -> dict[str, Any]:
-    beside = await pages.find(LETTERS, letter.beside) if letter.beside else None
+    beside = await pages.find_record(LETTERS, letter.beside) if letter.beside else None
     return {**letter.model_dump(), "beside": beside and beside.text}
 
 
 async def page(store: Store, request: PageRequest, listing: Listing[Letter] | None = None) -> dict[str, Any]:
     listing = listing or Listing(LETTERS, [{"colour": "green"}], "at")
-    found: dict[str, Any] = json.loads(await list_page(store, listing, request, render))
+    found: dict[str, Any] = json.loads(await read_page_as_json(store, listing, request, render))
     return found
 
 
@@ -138,13 +138,13 @@ async def test_record_that_does_not_match_is_left_out_and_passed() -> None:
 async def test_no_body_is_loaded_before_a_slot_is_free() -> None:
     store = await stored(*letters(LARGE, LARGE), *letters(10, colour="red", letter_id="small"))
     slots = LargePages(1, wait_s=0.01)
-    await slots.acquire()
+    await slots.acquire_slot()
     with pytest.raises(TemporarilyUnavailable) as refused:
         await page(store, paging(slots=slots))
     assert (refused.value.code, refused.value.retry_after_s, store.loaded) == ("lists_busy", 1, 0)
     small = await page(store, paging(slots=slots), Listing(LETTERS, [{"colour": "red"}], "at"))
     assert len(small["items"]) == 1, "a small page needs no slot"
-    slots.release()
+    slots.release_slot()
     assert len((await page(store, paging(slots=slots)))["items"]) == 1
 
 
@@ -161,7 +161,7 @@ async def test_slots_bound_large_pages_and_are_freed_after_failures() -> None:
         raise LookupError(letter.letter_id)
 
     listing = Listing(LETTERS, [{"colour": "green"}], "at")
-    calls = (list_page(store, listing, paging(slots=slots), count) for _ in range(8))
+    calls = (read_page_as_json(store, listing, paging(slots=slots), count) for _ in range(8))
     assert {type(each) for each in await asyncio.gather(*calls, return_exceptions=True)} == {LookupError}
     assert most == 2
     assert len((await page(store, paging(slots=slots)))["items"]) == 1
@@ -175,7 +175,7 @@ async def test_record_deleted_while_it_is_read_is_left_out() -> None:
         await store.transact(_delete("l000"))
         return await render(pages, letter)
 
-    first = json.loads(await list_page(store, listing, paging(1), delete_other))
+    first = json.loads(await read_page_as_json(store, listing, paging(1), delete_other))
     after = paging().codec.decode(first["next_cursor"])
     assert (await page(store, paging(1, after)))["items"] == []
 
@@ -219,26 +219,26 @@ _JSON = st.recursive(_LONG, lambda inner: st.lists(inner, max_size=3) | st.dicti
 @given(_JSON)
 def test_long_strings_come_back_unchanged(value: Any) -> None:
     body, strings = canonical_bytes({"value": value, "n": 1}), LongStrings()
-    taken = strings.take_from(body)
+    taken = strings.extract_from(body)
     assert json.loads(taken).keys() == {"value", "n"}
-    assert strings.put_into(taken) == body
+    assert strings.restore_in(taken) == body
 
 
 def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
     strings = LongStrings()
     first, second = ("a" * LARGE, "b" * LARGE)
-    taken = [json.loads(strings.take_from(canonical_bytes({"text": each}))) for each in (first, second)]
+    taken = [json.loads(strings.extract_from(canonical_bytes({"text": each}))) for each in (first, second)]
     assert all(len(each["text"]) < 100 for each in taken)
-    assert json.loads(strings.put_into(json.dumps([taken[1]]).encode())) == [{"text": second}]
+    assert json.loads(strings.restore_in(json.dumps([taken[1]]).encode())) == [{"text": second}]
 
 
 def test_body_of_very_many_strings_is_left_as_it_is() -> None:
     body = canonical_bytes([*["a"] * 50_000, "b" * LARGE])
-    assert LongStrings().take_from(body) is body
+    assert LongStrings().extract_from(body) is body
 
 
 def test_more_than_two_filters_are_refused() -> None:
-    assert check_filters({"agent_id": "a", "cause": None, "domain": "d"}) == {"agent_id": "a", "domain": "d"}
+    assert collect_filters({"agent_id": "a", "cause": None, "domain": "d"}) == {"agent_id": "a", "domain": "d"}
     with pytest.raises(Unprocessable, match="at most 2 of the filters agent_id, cause, domain: these are") as refused:
-        check_filters({"agent_id": "a", "cause": "c", "domain": "d"})
+        collect_filters({"agent_id": "a", "cause": "c", "domain": "d"})
     assert refused.value.code == "too_many_filters"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.http.strict_json import MAX_DEPTH, MAX_ITEMS, MAX_VALUES, parse_strict
+from aex_runtime.http.strict_json import MAX_DEPTH, MAX_ITEMS, MAX_VALUES, parse_strict_json
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 SCALARS = (
@@ -22,7 +22,7 @@ DOCUMENTS = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionarie
 
 def refusal(raw: bytes) -> InvalidRequest:
     with pytest.raises(InvalidRequest) as caught:
-        parse_strict(raw)
+        parse_strict_json(raw)
     return caught.value
 
 
@@ -33,11 +33,11 @@ def found(raw: bytes) -> list[tuple[str, str]]:
 @given(DOCUMENTS)
 def test_clean_document_equals_the_standard_parse(document: Any) -> None:
     for raw in (json.dumps(document).encode(), json.dumps(document, ensure_ascii=False, indent=1).encode()):
-        assert parse_strict(raw) == json.loads(raw)
+        assert parse_strict_json(raw) == json.loads(raw)
 
 
 def test_floats_keep_their_text() -> None:
-    value = parse_strict(b'{"rate": 0.10, "many": [1e2, 5]}')
+    value = parse_strict_json(b'{"rate": 0.10, "many": [1e2, 5]}')
     assert isinstance(value["rate"], JsonFloat)
     assert value["rate"].text == "0.10"
     assert [type(each) for each in value["many"]] == [JsonFloat, int]
@@ -88,7 +88,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize(("text", "value"), ACCEPTED.items())
 def test_i_json_is_accepted(text: str, value: Any) -> None:
-    assert parse_strict(text.encode()) == value
+    assert parse_strict_json(text.encode()) == value
 
 
 @pytest.mark.parametrize("text", ["9" * 1_000_000, "0." + "1" * 1_000_000])
@@ -99,14 +99,14 @@ def test_number_of_a_million_digits_is_refused(text: str) -> None:
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 def test_depth_is_bounded(opening: bytes) -> None:
     closing = b"]" if opening == b"[" else b"}"
-    assert parse_strict(opening * MAX_DEPTH + b"1" + closing * MAX_DEPTH) is not None
+    assert parse_strict_json(opening * MAX_DEPTH + b"1" + closing * MAX_DEPTH) is not None
     assert refusal(opening * (MAX_DEPTH + 1) + b"1" + closing * (MAX_DEPTH + 1)).code == "json_too_deep"
     assert refusal(opening * 1_000_000).code == "json_too_deep"
 
 
 def test_brackets_in_text_do_not_count_as_depth() -> None:
     text = '\\"[{' * 100
-    assert parse_strict(json.dumps([text] * 70).encode()) == [text] * 70
+    assert parse_strict_json(json.dumps([text] * 70).encode()) == [text] * 70
 
 
 def test_unterminated_text_takes_linear_time() -> None:
@@ -117,8 +117,8 @@ def test_unterminated_text_takes_linear_time() -> None:
 def test_arrays_objects_and_documents_have_bounded_sizes() -> None:
     for raw in (b"[" + b"0," * MAX_ITEMS + b"0]", json.dumps({str(name): 0 for name in range(MAX_ITEMS + 1)}).encode()):
         assert found(b'{"list": ' + raw + b"}") == [("/list", "too_many_items")]
-    assert len(parse_strict(b"[" + b"0," * (MAX_ITEMS - 1) + b"0]")) == MAX_ITEMS
-    assert len(parse_strict(json.dumps(["," * (MAX_VALUES + 1)]).encode())[0]) == MAX_VALUES + 1
+    assert len(parse_strict_json(b"[" + b"0," * (MAX_ITEMS - 1) + b"0]")) == MAX_ITEMS
+    assert len(parse_strict_json(json.dumps(["," * (MAX_VALUES + 1)]).encode())[0]) == MAX_VALUES + 1
     assert refusal(b"[" + b"[0,0,0,0,0,0,0,0,0,0]," * 120_000 + b"0]").code == "too_many_values"
 
 

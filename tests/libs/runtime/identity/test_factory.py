@@ -6,7 +6,7 @@ import pytest
 from aex_models.audiences import Audience
 from aex_runtime.clock import WallClock
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.identity.local_key import local_key
+from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer, open_service_tokens, trusted_issuers
 from aex_runtime.identity.verifier import TokenVerifier
@@ -29,14 +29,14 @@ def chosen(google: Google, tokens: str, **values: object) -> RuntimeSettings:
 
 
 def verifier_of(settings: RuntimeSettings, folder: Path, service: str = "governance") -> TokenVerifier:
-    return TokenVerifier(trusted_issuers(settings, local_key(folder), WallClock()), service, WallClock())
+    return TokenVerifier(trusted_issuers(settings, load_or_create_key(folder), WallClock()), service, WallClock())
 
 
 @pytest.mark.parametrize("tokens", ["local", "google"])
 async def test_service_token_names_its_service(google: Google, tmp_path: Path, tokens: str) -> None:
     settings, clock, ids = chosen(google, tokens), WallClock(), RandomIds()
-    issuer = LocalIssuer(local_key(tmp_path), clock, ids)
-    token = await open_service_tokens(settings, "verification", issuer, clock, ids).token("governance")
+    issuer = LocalIssuer(load_or_create_key(tmp_path), clock, ids)
+    token = await open_service_tokens(settings, "verification", issuer, clock, ids).get_token("governance")
     caller = await verifier_of(settings, tmp_path).verify(token)
     assert caller == Principal("service:verification", Audience.SERVICE)
     assert bool(google.audiences) is (tokens == "google")
@@ -49,7 +49,7 @@ async def test_service_token_names_its_service(google: Google, tmp_path: Path, t
 
 async def test_with_google_the_local_key_cannot_grant_service(google: Google, tmp_path: Path) -> None:
     verifier = verifier_of(chosen(google, "google"), tmp_path)
-    own = LocalIssuer(local_key(tmp_path), WallClock(), RandomIds())
+    own = LocalIssuer(load_or_create_key(tmp_path), WallClock(), RandomIds())
     for role in set(Audience) - {Audience.SERVICE}:
         assert (await verifier.verify(own.mint("olga", role))).role is role
     for audience in ("governance", "aex:governance"):

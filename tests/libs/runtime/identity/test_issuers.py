@@ -15,9 +15,9 @@ from aex_runtime.identity.issuers import (
     InvalidJwks,
     JwksCache,
     StaticKeys,
-    file_fetcher,
+    jwks_file_fetcher,
+    jwks_url_fetcher,
     parse_jwks,
-    url_fetcher,
 )
 from tests.libs.runtime.identity.issuing import NOW, Signer, signer, write_jwks
 
@@ -47,34 +47,34 @@ async def test_keys_are_kept_and_a_new_key_is_fetched() -> None:
     source = Source(signer(kid="a"))
     keys, clock = keys_of(source)
     for _ in range(5):
-        assert await keys.find("a")
+        assert await keys.find_key("a")
     assert source.fetches == 1
     source.signers.append(signer(kid="b"))
     clock.advance(REFRESH_AT_MOST_EVERY)
-    assert await keys.find("b")
+    assert await keys.find_key("b")
 
 
 async def test_unknown_keys_are_fetched_once_per_interval() -> None:
     source = Source(signer(kid="a"))
     keys, clock = keys_of(source)
-    found = await asyncio.gather(*(keys.find(f"made-up-{number}") for number in range(100)))
+    found = await asyncio.gather(*(keys.find_key(f"made-up-{number}") for number in range(100)))
     assert not any(found)
     assert source.fetches == 1
     clock.advance(REFRESH_AT_MOST_EVERY)
-    await asyncio.gather(*(keys.find(f"made-up-{number}") for number in range(100)))
+    await asyncio.gather(*(keys.find_key(f"made-up-{number}") for number in range(100)))
     assert source.fetches == 2
 
 
 async def test_refresh_drops_withdrawn_keys_and_a_failed_one_drops_none() -> None:
     source = Source(signer(kid="a"), signer(kid="b"))
     keys, clock = keys_of(source)
-    assert await keys.find("b")
+    assert await keys.find_key("b")
     source.signers.pop()
     clock.advance(FRESH_FOR + timedelta(seconds=1))
-    assert await keys.find("b") is None
+    assert await keys.find_key("b") is None
     source.down = True
     clock.advance(FRESH_FOR * 2)
-    assert await keys.find("a")
+    assert await keys.find_key("a")
 
 
 async def test_unreachable_issuer_is_temporarily_unavailable() -> None:
@@ -83,22 +83,22 @@ async def test_unreachable_issuer_is_temporarily_unavailable() -> None:
     keys, clock = keys_of(source)
     for _ in range(3):
         with pytest.raises(TemporarilyUnavailable):
-            await keys.find("a")
+            await keys.find_key("a")
     assert source.fetches == 1
     source.down = False
     clock.advance(REFRESH_AT_MOST_EVERY)
-    assert await keys.find("a")
+    assert await keys.find_key("a")
 
 
 async def test_refresh_does_not_delay_known_keys() -> None:
     source = Source(signer(kid="a"))
     keys, clock = keys_of(source)
-    await keys.find("a")
+    await keys.find_key("a")
     clock.advance(FRESH_FOR * 2)
     source.gate.clear()
-    refreshing = asyncio.create_task(keys.find("a"))
+    refreshing = asyncio.create_task(keys.find_key("a"))
     await asyncio.sleep(0)
-    assert await keys.find("a")
+    assert await keys.find_key("a")
     source.gate.set()
     assert await refreshing
 
@@ -106,14 +106,14 @@ async def test_refresh_does_not_delay_known_keys() -> None:
 async def test_keys_follow_their_file(tmp_path: Path) -> None:
     clock = SetClock(NOW)
     path = write_jwks(tmp_path / "jwks.json", signer(kid="a"))
-    keys = JwksCache("file", file_fetcher(path), clock)
-    assert await keys.find("a")
+    keys = JwksCache("file", jwks_file_fetcher(path), clock)
+    assert await keys.find_key("a")
     write_jwks(path, signer(kid="b"))
     clock.advance(REFRESH_AT_MOST_EVERY)
-    assert await keys.find("b")
+    assert await keys.find_key("b")
     path.unlink()
     clock.advance(FRESH_FOR * 2)
-    assert await keys.find("b")
+    assert await keys.find_key("b")
 
 
 def answering(status: int, content: bytes = b"", **headers: str) -> httpx.MockTransport:
@@ -122,20 +122,20 @@ def answering(status: int, content: bytes = b"", **headers: str) -> httpx.MockTr
 
 async def test_keys_are_fetched_from_a_url() -> None:
     content = json.dumps({"keys": [signer(kid="a").jwk()]}).encode()
-    assert await url_fetcher("https://idp.test/jwks", answering(200, content))() == content
+    assert await jwks_url_fetcher("https://idp.test/jwks", answering(200, content))() == content
     with pytest.raises(OSError, match="ConnectError"):
-        await url_fetcher("https://127.0.0.1:1/jwks")()
+        await jwks_url_fetcher("https://127.0.0.1:1/jwks")()
 
 
 @pytest.mark.parametrize("status", [301, 302, 404, 500])
 async def test_error_status_is_an_os_error(status: int) -> None:
     with pytest.raises(OSError, match="HTTPStatusError"):
-        await url_fetcher("https://idp.test/jwks", answering(status, location="https://evil.test/"))()
+        await jwks_url_fetcher("https://idp.test/jwks", answering(status, location="https://evil.test/"))()
 
 
 async def test_a_giant_key_set_is_refused() -> None:
     with pytest.raises(InvalidJwks, match="too large"):
-        await url_fetcher("https://idp.test/jwks", answering(200, b" " * (MAX_JWKS_BYTES + 1)))()
+        await jwks_url_fetcher("https://idp.test/jwks", answering(200, b" " * (MAX_JWKS_BYTES + 1)))()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"keys": 5', b"\xff", b'"keys"'])
@@ -159,5 +159,5 @@ def test_keys_of_unknown_kinds_are_skipped() -> None:
 
 async def test_given_keys_are_found_by_their_id() -> None:
     keys = StaticKeys([signer(kid="a").jwk()])
-    assert await keys.find("a")
-    assert await keys.find("b") is None
+    assert await keys.find_key("a")
+    assert await keys.find_key("b") is None

@@ -9,7 +9,7 @@ from aex_models.audiences import Audience
 from aex_runtime.clock import SetClock
 from aex_runtime.errors import Unauthenticated
 from aex_runtime.identity.issuers import Issuer, configured_issuers, local_issuer
-from aex_runtime.identity.local_key import LOCAL_ISS, local_key
+from aex_runtime.identity.local_key import LOCAL_ISS, load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.identity.verifier import LEEWAY, MAX_TOKENS, TRUSTED_FOR, TokenCache, TokenVerifier
@@ -134,7 +134,7 @@ async def test_key_of_another_issuer_is_refused(tmp_path: Path, clock: SetClock)
 
 
 async def test_local_token_is_valid_at_its_audience_only(tmp_path: Path, clock: SetClock) -> None:
-    key = local_key(tmp_path)
+    key = load_or_create_key(tmp_path)
     issuer = LocalIssuer(key, clock, SeededIds(1))
     here = TokenVerifier([local_issuer(key)], "settlement", clock)
     token = issuer.mint("fin", "finance", org="acme", ttl=timedelta(minutes=1))
@@ -181,7 +181,7 @@ def test_token_cache_is_bounded_and_short() -> None:
 
 
 def test_duplicate_issuers_are_refused(tmp_path: Path, clock: SetClock) -> None:
-    issuer: Issuer = local_issuer(local_key(tmp_path))
+    issuer: Issuer = local_issuer(load_or_create_key(tmp_path))
     assert issuer.iss == LOCAL_ISS
     with pytest.raises(ValueError, match="same iss"):
         TokenVerifier([issuer, issuer], "settlement", clock)

@@ -23,7 +23,9 @@ class Process:
     ) -> None:
         leases = Leases(SERVICE, store, clock, name)
         self.pump = OutboxPump(SERVICE, store, bus, clock, SeededIds(1), leases, policy)
-        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.pump.notify(committed.queued))
+        self.unit_of_work = UnitOfWork(
+            SERVICE, store, clock, lambda committed: self.pump.notify_committed(committed.queued)
+        )
 
     async def emit(self, *names: str) -> None:
         await self.unit_of_work.run(emit_checked(*names))

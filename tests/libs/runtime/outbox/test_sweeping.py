@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from aex_runtime.bus.port import BusUnavailable, Outgoing
-from aex_runtime.bus.wire import decode
+from aex_runtime.bus.wire import decode_event
 from aex_runtime.clock import epoch_micros
 from aex_runtime.leases import Leases
 from aex_runtime.low_watermark import FULL_SCAN_INTERVAL, MARGIN
@@ -38,7 +38,7 @@ async def test_published_message_is_the_emitted_event(outbox: Outbox) -> None:
     outbox.clock.advance(GRACE)
     outbox.bus = KeepingBus()
     await outbox.process("b").pump.sweep()
-    assert [(each.topic, decode(each.message)) for each in published] == [("work.checked", stored.record.event)]
+    assert [(each.topic, decode_event(each.message)) for each in published] == [("work.checked", stored.record.event)]
 
 
 async def test_one_of_two_processes_publishes_the_events_of_a_crashed_one(each_outbox: Outbox) -> None:

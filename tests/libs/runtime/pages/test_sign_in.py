@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from aex_runtime.pages.sessions import session_cookie
+from aex_runtime.pages.sessions import session_cookie_name
 from tests.libs.runtime.pages.site import Visited, csrf_in
 
 
@@ -57,7 +57,7 @@ async def test_htmx_request_gets_a_redirect_header(notes: Visited) -> None:
 async def test_bad_token_is_refused_and_not_sent_back(notes: Visited, token: str) -> None:
     answer = await notes.sign_in(token or " ")
     assert answer.status_code == 400
-    assert session_cookie(notes.site) not in answer.cookies
+    assert session_cookie_name(notes.site) not in answer.cookies
     assert 'role="alert"' in answer.text
     assert token.strip() == "" or token not in answer.text
 
@@ -76,7 +76,7 @@ async def test_unusable_token_is_refused(
     answer = await notes.sign_in(notes.issuer.mint("ada", role, audiences))
     assert answer.status_code == status
     assert text in answer.text
-    assert session_cookie(notes.site) not in notes.client.cookies
+    assert session_cookie_name(notes.site) not in notes.client.cookies
 
 
 async def test_signing_out_ends_the_session(notes: Visited) -> None:

@@ -6,7 +6,7 @@ import pytest
 from aex_models.audiences import Audience
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.files import UnknownLayout, open_data_dir
-from aex_runtime.identity.local_key import UnsafeKey, local_key
+from aex_runtime.identity.local_key import UnsafeKey, load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.service import assemble, open_backends
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
@@ -44,7 +44,7 @@ REMOTE = {"store_url": "firestore://project", "bus_url": "pubsub://project", "bl
 
 
 async def test_remote_backends_need_no_data_directory(tmp_path: Path) -> None:
-    issuer = local_key(tmp_path / "elsewhere")
+    issuer = load_or_create_key(tmp_path / "elsewhere")
     given = {**REMOTE, "key_file": str(tmp_path / "elsewhere" / "keys" / "local-issuer.pem")}
     parts = assemble("settlement", settings_in(tmp_path, **given))
     assert parts.cursor_key == issuer.derive_secret("page cursors")
@@ -71,12 +71,12 @@ def test_data_directory_is_used_without_a_url(tmp_path: Path, missing: str) -> N
 
 @pytest.mark.parametrize("shares_folder", [True, False])
 async def test_services_with_one_key_trust_each_other(tmp_path: Path, shares_folder: bool) -> None:
-    local_key(tmp_path / "elsewhere")
+    load_or_create_key(tmp_path / "elsewhere")
     key = {} if shares_folder else {"key_file": str(tmp_path / "elsewhere" / "keys" / "local-issuer.pem")}
     second = tmp_path if shares_folder else tmp_path / "second"
     caller = assemble("verification", settings_in(tmp_path, **key), memory_backends())
     called = assemble("governance", settings_in(second, **key), memory_backends())
-    token = await caller.service_tokens.token("governance")
+    token = await caller.service_tokens.get_token("governance")
     assert await called.verifier.verify(token) == Principal("service:verification", Audience.SERVICE)
     assert caller.cursor_key == called.cursor_key
     assert caller.cursor_key not in repr(caller).encode()
@@ -109,7 +109,7 @@ def test_free_disk_space_is_measured_with_a_data_directory(tmp_path: Path) -> No
         parts = assemble("settlement", settings_in(tmp_path, **values), memory_backends())
         return {each.name for each in parts.gauges()}
 
-    local_key(open_data_dir(tmp_path / "data"))
+    load_or_create_key(open_data_dir(tmp_path / "data"))
     elsewhere = {"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}
     key = next(str(path) for path in (tmp_path / "data" / "keys").glob("*.pem"))
     assert "aex_data_dir_free_bytes" in names(**elsewhere)

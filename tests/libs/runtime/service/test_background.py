@@ -62,7 +62,7 @@ async def test_crashed_task_is_restarted_counted_and_ends_with_the_others() -> N
             lives.append("ended")
 
     with capture_logs() as lines:
-        async with service.work.running({}, {}, tasks={"sealer": piece}):
+        async with service.work.run_tasks({}, {}, tasks={"sealer": piece}):
             await eventually(lambda: len(lives) == 2)
             assert service.measured.counted["aex_background_restarts_total",] == 1
     assert lives == ["began", "began", "ended"]
@@ -84,7 +84,7 @@ async def test_timer_set_by_an_event_fires() -> None:
     async def fires(timer: Timer) -> None:
         fired.append(timer)
 
-    async with service.work.running({"contract.cancelled": sets}, {"remind": fires}):
+    async with service.work.run_tasks({"contract.cancelled": sets}, {"remind": fires}):
         await service.emit("ctr_1")
         await eventually(lambda: bool(fired))
     assert [timer.subject for timer in fired] == ["ctr_1"]
@@ -100,10 +100,10 @@ async def test_events_of_a_stopping_handler_are_published() -> None:
         await asyncio.sleep(0.2)
         await service.emit(f"{event.subject}-follows")
 
-    async with service.work.running({"contract.cancelled": slow}, {}):
+    async with service.work.run_tasks({"contract.cancelled": slow}, {}):
         await service.emit("ctr_1")
         await inside.wait()
-    async with service.work.running({"contract.cancelled": service.handle}, {}):
+    async with service.work.run_tasks({"contract.cancelled": service.handle}, {}):
         await eventually(lambda: service.seen == ["ctr_1-follows"])
 
 
@@ -134,7 +134,7 @@ async def test_failing_events_are_measured_until_one_is_handled() -> None:
             raise StoreUnavailable("locked")
         await service.handle(event)
 
-    async with service.work.running({"contract.cancelled": handle}, {}):
+    async with service.work.run_tasks({"contract.cancelled": handle}, {}):
         assert await service.gauge("aex_events_failing_seconds") == 0
         await service.emit("ctr_1")
         await eventually_async(partial(service.is_positive, "aex_events_failing_seconds"))
@@ -147,7 +147,7 @@ async def test_failing_events_are_measured_until_one_is_handled() -> None:
 @in_virtual_time
 async def test_dead_letter_is_counted_and_fails_no_longer() -> None:
     service = Service()
-    async with service.work.running({"contract.cancelled": service.handle}, {}):
+    async with service.work.run_tasks({"contract.cancelled": service.handle}, {}):
         await service.bus.publish([Outgoing("contract.cancelled", Message({}, b"not an event"))])
         await eventually_async(partial(service.is_positive, "aex_dead_letters"))
         assert await service.gauge("aex_events_failing_seconds") == 0

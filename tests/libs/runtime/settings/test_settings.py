@@ -26,13 +26,13 @@ def test_defaults_are_embedded_and_on_loopback(tmp_path: Path) -> None:
     assert settings.firestore_emulator_host is None
     assert (settings.service_tokens, settings.service_accounts) == ("local", {})
     assert settings.google_jwks == "https://www.googleapis.com/oauth2/v3/certs"
-    assert settings.store_url_of("settlement") == "sqlite:///.aex/settlement/store.sqlite3"
-    assert settings.bus_url_of() == "embedded:///.aex/bus"
-    assert settings.blobs_url_of() == "file:///.aex/blobs"
-    ports = [settings.port_of(name) for name in ("work-publisher", "verification", "governance", "settlement")]
+    assert settings.effective_store_url("settlement") == "sqlite:///.aex/settlement/store.sqlite3"
+    assert settings.effective_bus_url() == "embedded:///.aex/bus"
+    assert settings.effective_blobs_url() == "file:///.aex/blobs"
+    ports = [settings.effective_port(name) for name in ("work-publisher", "verification", "governance", "settlement")]
     assert ports == [8081, 8082, 8083, 8084]
     absolute = RuntimeSettings(data_dir=tmp_path)
-    assert absolute.store_url_of("governance") == f"sqlite:///{tmp_path}/governance/store.sqlite3"
+    assert absolute.effective_store_url("governance") == f"sqlite:///{tmp_path}/governance/store.sqlite3"
 
 
 def test_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,8 +54,8 @@ def test_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     settings = RuntimeSettings()
-    assert settings.port_of("settlement") == 0
-    assert settings.store_url_of("settlement") == "sqlite:////var/x.sqlite3"
+    assert settings.effective_port("settlement") == 0
+    assert settings.effective_store_url("settlement") == "sqlite:////var/x.sqlite3"
     assert settings.settlement_url == "http://settlement:8084"
     assert str(settings.fee_rate) == "0.05"
     assert (settings.parent_fd, settings.log_level) == (3, "info")
@@ -155,7 +155,7 @@ def test_invalid_emulator_host_is_refused(monkeypatch: pytest.MonkeyPatch, host:
     ],
 )
 def test_google_project_comes_from_setting_or_url(given: dict[str, str], project: str | None) -> None:
-    assert RuntimeSettings.model_validate(given).google_project_of() == project
+    assert RuntimeSettings.model_validate(given).effective_google_project() == project
 
 
 VERIFICATIONS = ACCOUNTS["verification"]

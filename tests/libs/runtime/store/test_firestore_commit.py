@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_runtime.store.firestore_documents import DocumentStep, plan_commit, required_versions
+from aex_runtime.store.firestore_documents import DocumentStep, merge_expected_versions, plan_commit
 from aex_runtime.store.port import Collection, DocumentKey, Write
 
 WORKS = Collection("works")
@@ -50,12 +50,12 @@ def test_unwritten_reads_are_checked() -> None:
 
 
 def test_two_expected_versions_of_a_document_conflict() -> None:
-    assert required_versions([(A, 7), (A, 8)]) is None
-    assert required_versions([(A, 7), (A, 7)]) == {A: 7}
+    assert merge_expected_versions([(A, 7), (A, 8)]) is None
+    assert merge_expected_versions([(A, 7), (A, 7)]) == {A: 7}
 
 
 def test_keys_that_cannot_be_stored_need_no_check() -> None:
-    assert required_versions([(("works", "a/b"), 0), (("works", "\ud800"), 0), (A, 0)]) == {A: 0}
+    assert merge_expected_versions([(("works", "a/b"), 0), (("works", "\ud800"), 0), (A, 0)]) == {A: 0}
 
 
 @given(

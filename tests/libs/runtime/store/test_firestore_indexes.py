@@ -1,12 +1,12 @@
 import pytest
 
-from aex_runtime.store.firestore_indexes import IndexFile, index_file
+from aex_runtime.store.firestore_indexes import IndexFile, build_index_file
 from aex_runtime.store.limits import check_collection
 from aex_runtime.store.port import Collection, Index, InvalidDocument
 
 
 def content(*indexes: Index) -> IndexFile:
-    return index_file([Collection("works", indexes)])
+    return build_index_file([Collection("works", indexes)])
 
 
 def test_collection_without_indexes_is_exempt() -> None:
@@ -49,11 +49,11 @@ def test_equal_fields_are_indexed_in_both_directions() -> None:
 
 def test_order_of_collections_does_not_change_the_file() -> None:
     one, other = Collection("a", (Index(order="due"),)), Collection("b", (Index(("x",), "due"),))
-    assert index_file([one, other]) == index_file([other, one])
+    assert build_index_file([one, other]) == build_index_file([other, one])
 
 
 def test_expiry_has_an_unindexed_field() -> None:
-    made = index_file([Collection("works", (Index(order="due"),), expires="due")])["fieldOverrides"]
+    made = build_index_file([Collection("works", (Index(order="due"),), expires="due")])["fieldOverrides"]
     assert made[-1] == {"collectionGroup": "works", "fieldPath": "expires", "indexes": [], "ttl": True}
     assert made[:-1] == content(Index(order="due"))["fieldOverrides"]
 

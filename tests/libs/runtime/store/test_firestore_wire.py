@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from aex_runtime.store import port
 from aex_runtime.store.firestore_documents import DocumentStep
-from aex_runtime.store.firestore_layout import document_bytes, request_bytes
-from aex_runtime.store.firestore_messages import FirestoreDatabase, commit, document_of, run_query, start_of
+from aex_runtime.store.firestore_layout import document_bytes, max_bytes_in_commit
+from aex_runtime.store.firestore_messages import (
+    FirestoreDatabase,
+    build_commit_request,
+    build_query_request,
+    decode_document,
+    find_start,
+)
 from aex_runtime.store.port import Bound, Collection, Direction, Document, Fields, Index, Query, Scalar, Write
 
 DATABASE = FirestoreDatabase("my-project", "my-data")
@@ -17,7 +23,7 @@ SCALARS: st.SearchStrategy[Scalar] = st.none() | st.booleans() | st.integers(-(2
 
 
 def sent(write: Write, version: int | None = None) -> Any:
-    (message,) = commit(DATABASE, [DocumentStep(write.document_key, write, version)]).writes
+    (message,) = build_commit_request(DATABASE, [DocumentStep(write.document_key, write, version)]).writes
     return message
 
 
@@ -31,7 +37,7 @@ def test_document_is_read_as_written(body: bytes, fields: Fields, seconds: int, 
     message = sent(Write("put", WORKS, "k", body, fields)).update
     message.update_time.seconds, message.update_time.nanos = seconds, micros * 1_000
     version = seconds * 1_000_000_000 + micros * 1_000
-    assert document_of(message) == Document("k", body, fields, version)
+    assert decode_document(message) == Document("k", body, fields, version)
     if version:
         condition = sent(Write("update", WORKS, "k"), version).current_document
         assert condition.update_time == message.update_time
@@ -41,8 +47,8 @@ def test_document_is_read_as_written(body: bytes, fields: Fields, seconds: int, 
 def test_request_is_no_larger_than_counted(body: bytes, fields: Fields) -> None:
     write = Write("put", WORKS, "k" * 100, body, fields)
     longest = FirestoreDatabase("a" * 30, "b" * 63)
-    (message,) = commit(longest, [DocumentStep(write.document_key, write, 2**60)]).writes
-    assert message.ByteSize() <= request_bytes(write)
+    (message,) = build_commit_request(longest, [DocumentStep(write.document_key, write, 2**60)]).writes
+    assert message.ByteSize() <= max_bytes_in_commit(write)
     assert document_bytes(write) >= len(body)
 
 
@@ -52,14 +58,14 @@ def test_equal_writes_differ_by_their_nonce() -> None:
 
 
 def test_foreign_document_is_refused_without_its_content() -> None:
-    message = DocumentMessage.pb()(name=DATABASE.document(("works", "k")))
+    message = DocumentMessage.pb()(name=DATABASE.document_path(("works", "k")))
     message.fields["secret"].string_value = "secret"
     with pytest.raises(port.StoreError, match=r"^works/k: not written by this store; remove it from the database$"):
-        document_of(message)
+        decode_document(message)
 
 
 def test_checks_change_nothing() -> None:
-    there, absent = commit(
+    there, absent = build_commit_request(
         DATABASE, [DocumentStep(("works", "a"), None, 7), DocumentStep(("works", "b"), None, 0)]
     ).writes
     assert there.HasField("update_mask")
@@ -93,11 +99,11 @@ def test_checks_change_nothing() -> None:
 def test_cursor_is_sent_only_within_the_bounds(
     bounds: tuple[Bound, ...], direction: Direction, after: tuple[Scalar, str] | None, expected: object
 ) -> None:
-    assert start_of(Query(WORKS, {"state": "x"}, "due", direction, bounds, after)) == expected
+    assert find_start(Query(WORKS, {"state": "x"}, "due", direction, bounds, after)) == expected
 
 
 def test_order_ends_in_the_name_and_in_one_direction() -> None:
-    request = run_query(DATABASE, Query(WORKS, {"state": "x"}, "due", "desc", after=(5, "k"), limit=2**40))
+    request = build_query_request(DATABASE, Query(WORKS, {"state": "x"}, "due", "desc", after=(5, "k"), limit=2**40))
     assert request is not None
     structured = request.structured_query
     assert [each.field.field_path for each in structured.order_by] == ["record.fields.due", "__name__"]
@@ -114,7 +120,7 @@ def test_expiry_is_beside_the_record(micros: int) -> None:
     message = sent(Write("put", KEYS, "k", b"1", {"until": micros})).update
     moment = message.fields["expires"].timestamp_value
     assert moment.seconds * 1_000_000 + moment.nanos // 1_000 == micros
-    assert document_of(message).fields == {"until": micros}
+    assert decode_document(message).fields == {"until": micros}
 
 
 @pytest.mark.parametrize(("collection", "fields"), [(WORKS, {"due": 5}), (KEYS, {}), (KEYS, {"until": None})])

@@ -5,7 +5,7 @@ import pytest
 
 from aex_runtime.sqlite_file import StoreFile
 from aex_runtime.store.port import Bound, Collection, Direction, Index, Query
-from aex_runtime.store.sqlite_queries import index_sql, statements_of
+from aex_runtime.store.sqlite_queries import build_statements, create_indexes_sql
 
 WORKS = Collection(
     "plan-works",
@@ -24,12 +24,12 @@ E = "<expr>"
 
 def plans(folder: Path, query: Query) -> list[list[str]]:
     connection = StoreFile(folder / "store.sqlite3", 1.0).connect(read_only=False)
-    for statement in index_sql(WORKS):
+    for statement in create_indexes_sql(WORKS):
         connection.execute(statement)
     with closing(connection):
         return [
             [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", (*values, 10))]
-            for sql, values in statements_of(query)
+            for sql, values in build_statements(query)
         ]
 
 
@@ -63,4 +63,4 @@ def test_index_in_order_is_scanned_not_sorted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("direction", "steps"), [("asc", 1), ("desc", 0)])
 def test_page_behind_null_is_everything_or_nothing(direction: Direction, steps: int) -> None:
     works = Collection("plan-works", (Index(order="due", direction=direction),))
-    assert len(list(statements_of(Query(works, order="due", direction=direction, after=(None, "k"))))) == steps
+    assert len(list(build_statements(Query(works, order="due", direction=direction, after=(None, "k"))))) == steps

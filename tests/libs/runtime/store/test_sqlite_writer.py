@@ -6,7 +6,7 @@ import pytest
 
 from aex_runtime.sqlite_file import StoreFile
 from aex_runtime.store.port import AlreadyExists, Collection, Index, Write
-from aex_runtime.store.sqlite_queries import select
+from aex_runtime.store.sqlite_queries import select_document
 from aex_runtime.store.sqlite_writer import Commit, GroupWriter
 
 WORKS = Collection("group-works", (Index(order="due"),))
@@ -38,7 +38,7 @@ def test_loser_and_refused_roll_back_only_themselves(connection: sqlite3.Connect
     first, lost, refused, last = writer(connection, [creating("a"), stale, creating("b", "c", "taken"), creating("b")])
     assert (first, lost, last) == (True, False, True)
     assert isinstance(refused, AlreadyExists)
-    found = {key: select(connection, "group-works", key) for key in ("a", "b", "c", "never")}
+    found = {key: select_document(connection, "group-works", key) for key in ("a", "b", "c", "never")}
     assert {key for key, document in found.items() if document} == {"a", "b"}
 
 
@@ -54,7 +54,7 @@ def test_unwritable_commit_leaves_its_neighbours_alone(connection: sqlite3.Conne
     good, refused, also_good = GroupWriter()(connection, [creating("a"), invalid, creating("b")])
     assert (good, also_good) == (True, True)
     assert isinstance(refused, UnicodeEncodeError)
-    assert select(connection, "group-works", "odd") is None
+    assert select_document(connection, "group-works", "odd") is None
 
 
 def test_failed_group_writes_nothing(connection: sqlite3.Connection, tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_failed_group_writes_nothing(connection: sqlite3.Connection, tmp_path: P
         writer(connection, [creating("a"), Commit(writes=(Write("put", WORKS, "large", b"x" * 100_000),))])
     assert not connection.in_transaction
     other = StoreFile(tmp_path / "store.sqlite3", 1.0).connect(read_only=True)
-    assert select(other, "group-works", "a") is None
-    assert select(other, "group-works", "before") is not None
+    assert select_document(other, "group-works", "a") is None
+    assert select_document(other, "group-works", "before") is not None
     other.close()
 
 
@@ -80,4 +80,4 @@ def test_half_written_commit_alone_needs_savepoints(connection: sqlite3.Connecti
     assert not any("SAVEPOINT" in each for each in statements)
     assert [type(each) for each in writer(connection, [creating("f"), creating("g", "a")])] == [bool, AlreadyExists]
     assert statements.count("SAVEPOINT alone") == 2
-    assert [bool(select(connection, "group-works", key)) for key in "defg"] == [False, True, True, False]
+    assert [bool(select_document(connection, "group-works", key)) for key in "defg"] == [False, True, True, False]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aex_runtime.google_logs import google_entry, stack_trace
+from aex_runtime.google_logs import format_stack_trace, google_log_processor
 from aex_runtime.logs import exception_chain
 from tests.libs.runtime.telemetry.test_logs import logged
 
@@ -88,7 +88,7 @@ def test_stack_equals_pythons_without_source_and_message() -> None:
 
     with pytest.raises(LookupError) as raised:
         fails()
-    stack, printed = stack_trace(exception_chain(raised.value)), traceback.format_exception(raised.value)
+    stack, printed = format_stack_trace(exception_chain(raised.value)), traceback.format_exception(raised.value)
     expected = [line for text in printed for line in text.splitlines() if not line.startswith("    ")]
     assert stack.splitlines() == [*expected[:-1], "LookupError"]
 
@@ -105,6 +105,6 @@ def test_google_form_redacts_secrets_of_all_loggers() -> None:
 
 def test_log_fields_cannot_forge_googles() -> None:
     forged = {"event": "x", "level": "info", "timestamp": "t", "severity": "EMERGENCY", "message": "forged"}
-    entry = google_entry(PROJECT, "1")(None, "info", forged)
+    entry = google_log_processor(PROJECT, "1")(None, "info", forged)
     assert isinstance(entry, dict)
     assert (entry["severity"], entry["message"]) == ("INFO", "x")

@@ -13,15 +13,15 @@ from aex_models.events import Event, WorkChecked
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.errors import Conflict
 from aex_runtime.telemetry import (
-    caller_or_subject_trace,
+    continue_caller_or_subject_trace,
+    continue_subject_trace,
     continue_trace,
-    current_trace,
+    current_trace_context,
     resume_trace,
-    step,
-    subject_trace,
+    trace_step,
 )
-from aex_runtime.tracing.sdk import recording_tracers
-from aex_runtime.tracing.spans import MessageSpans, message_attributes, span_ids
+from aex_runtime.tracing.sdk import create_recording_tracers
+from aex_runtime.tracing.spans import MessageSpans, extract_id_attributes, id_attributes
 from tests.libs.runtime.background import START
 
 OWN, OF_CALLER = "1" * 32, "2" * 32
@@ -32,7 +32,7 @@ SUBJECT, CALLER = f"00-{OWN}-{SPAN}-01", f"00-{OF_CALLER}-{SPAN}-01"
 class Recorded:
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
-        self.tracers: TracerProvider = recording_tracers("verification", [SimpleSpanProcessor(self.exporter)])
+        self.tracers: TracerProvider = create_recording_tracers("verification", [SimpleSpanProcessor(self.exporter)])
 
     def named(self, name: str) -> ReadableSpan:
         [found] = [span for span in self.exporter.get_finished_spans() if span.name == name]
@@ -65,11 +65,14 @@ def linked(span: ReadableSpan) -> list[str]:
 
 
 def running_trace() -> str:
-    return current_trace()["traceparent"].split("-")[1]
+    return current_trace_context()["traceparent"].split("-")[1]
 
 
 def test_step_is_a_child_of_the_running_span(recorded: Recorded) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), step("verify candidate", {"aex.verdict": "passed"}):
+    with (
+        continue_trace(CALLER, None, "request", recorded.tracers),
+        trace_step("verify candidate", {"aex.verdict": "passed"}),
+    ):
         assert running_trace() == OF_CALLER
     inner, outer = recorded.named("verify candidate"), recorded.named("request")
     assert parent_of(inner) == format_span_id(outer.get_span_context().span_id)  # type: ignore[union-attr]
@@ -77,12 +80,12 @@ def test_step_is_a_child_of_the_running_span(recorded: Recorded) -> None:
 
 
 def test_step_makes_no_span_without_a_recorded_trace() -> None:
-    with step("alone"):
-        assert current_trace() == {}
+    with trace_step("alone"):
+        assert current_trace_context() == {}
     with continue_trace(CALLER, None, "request"):
-        before = current_trace()
-        with step("inside"):
-            assert current_trace() == before
+        before = current_trace_context()
+        with trace_step("inside"):
+            assert current_trace_context() == before
 
 
 def test_refusal_is_no_error_and_crash_has_its_type_alone(recorded: Recorded) -> None:
@@ -98,8 +101,8 @@ def test_refusal_is_no_error_and_crash_has_its_type_alone(recorded: Recorded) ->
 def test_request_without_a_trace_continues_its_subjects(recorded: Recorded) -> None:
     with (
         continue_trace(None, None, "request", recorded.tracers),
-        caller_or_subject_trace(SUBJECT, "submit output"),
-        step("inside"),
+        continue_caller_or_subject_trace(SUBJECT, "submit output"),
+        trace_step("inside"),
     ):
         assert running_trace() == OWN
     request, submitting = recorded.named("request"), recorded.named("submit output")
@@ -110,7 +113,10 @@ def test_request_without_a_trace_continues_its_subjects(recorded: Recorded) -> N
 
 
 def test_callers_trace_continues_and_is_linked(recorded: Recorded) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), caller_or_subject_trace(SUBJECT, "submit output"):
+    with (
+        continue_trace(CALLER, None, "request", recorded.tracers),
+        continue_caller_or_subject_trace(SUBJECT, "submit output"),
+    ):
         assert running_trace() == OF_CALLER
     assert trace_of(recorded.named("submit output")) == OF_CALLER
     assert (linked(recorded.named("request")), linked(recorded.named("submit output"))) == ([OWN], [])
@@ -119,18 +125,18 @@ def test_callers_trace_continues_and_is_linked(recorded: Recorded) -> None:
 def test_front_ends_trace_is_left_for_the_subjects(recorded: Recorded) -> None:
     with (
         continue_trace(CALLER, None, "request", recorded.tracers, joins=False),
-        caller_or_subject_trace(SUBJECT, "submit output"),
+        continue_caller_or_subject_trace(SUBJECT, "submit output"),
     ):
         assert running_trace() == OWN
     assert trace_of(recorded.named("request")) == OF_CALLER
     assert linked(recorded.named("submit output")) == [OF_CALLER]
-    with continue_trace(CALLER, None, "request", recorded.tracers), subject_trace(SUBJECT, "open contract"):
+    with continue_trace(CALLER, None, "request", recorded.tracers), continue_subject_trace(SUBJECT, "open contract"):
         assert running_trace() == OWN
 
 
 @pytest.mark.parametrize("none", [None, "", "nonsense"])
 def test_subject_without_a_trace_uses_the_running_one(recorded: Recorded, none: str | None) -> None:
-    with continue_trace(CALLER, None, "request", recorded.tracers), subject_trace(none, "submit output"):
+    with continue_trace(CALLER, None, "request", recorded.tracers), continue_subject_trace(none, "submit output"):
         assert running_trace() == OF_CALLER
     assert recorded.names() == ["submit output", "request"]
 
@@ -138,11 +144,11 @@ def test_subject_without_a_trace_uses_the_running_one(recorded: Recorded, none: 
 async def test_task_goes_on_below_a_span_that_has_ended(recorded: Recorded) -> None:
     async def work(given: dict[str, str]) -> None:
         await asyncio.sleep(0)
-        with resume_trace(given, "verify slow attempt"), step("inside"):
+        with resume_trace(given, "verify slow attempt"), trace_step("inside"):
             assert running_trace() == OWN
 
     with continue_trace(SUBJECT, None, "process output.submitted", recorded.tracers):
-        task = asyncio.create_task(work(current_trace()))
+        task = asyncio.create_task(work(current_trace_context()))
     await task
     assert recorded.names() == ["process output.submitted", "inside", "verify slow attempt"]
     before, resumed = (recorded.named(name) for name in ("process output.submitted", "verify slow attempt"))
@@ -151,9 +157,9 @@ async def test_task_goes_on_below_a_span_that_has_ended(recorded: Recorded) -> N
 
 @pytest.mark.parametrize(("caller", "expected"), [(None, OWN), (CALLER, OF_CALLER)])
 def test_unrecorded_context_continues_the_same_trace(caller: str | None, expected: str) -> None:
-    with continue_trace(caller, None, "request"), caller_or_subject_trace(SUBJECT, "submit output"):
+    with continue_trace(caller, None, "request"), continue_caller_or_subject_trace(SUBJECT, "submit output"):
         assert running_trace() == expected
-    with caller_or_subject_trace(SUBJECT, "submit output"):
+    with continue_caller_or_subject_trace(SUBJECT, "submit output"):
         assert running_trace() == OWN
 
 
@@ -169,7 +175,7 @@ def test_message_continues_the_span_of_its_publication(recorded: Recorded) -> No
     spans = MessageSpans("verification", recorded.tracers, "gcp_pubsub")
     with spans.publication_spans([checked(SUBJECT)]) as [sent]:
         pass
-    with spans.processing(sent, attempt=3):
+    with spans.processing_span(sent, attempt=3):
         pass
     publishing, processing = recorded.named("publish work.checked"), recorded.named("process work.checked")
     assert parent_of(publishing) == SPAN
@@ -202,22 +208,22 @@ def test_failed_publishing_fails_the_span_of_each_message(recorded: Recorded) ->
 
 
 def test_span_has_valid_ids_alone() -> None:
-    assert span_ids("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
+    assert id_attributes("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
         "aex.contract_id": "ctr_1",
         "aex.attempt_id": "att_2",
     }
     nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
     expected = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
-    assert message_attributes("ctr_1", nested) == expected
+    assert extract_id_attributes("ctr_1", nested) == expected
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
 def test_trace_continues_with_its_state_and_sampling(flags: str) -> None:
     with continue_trace(f"00-{OWN}-{SPAN}-{flags}", "vendor=1", "work"):
-        found = current_trace()
+        found = current_trace_context()
         assert re.fullmatch(rf"00-{OWN}-(?!{SPAN})[0-9a-f]{{16}}-{flags}", found["traceparent"])
         assert found["tracestate"] == "vendor=1"
-    assert current_trace() == {}
+    assert current_trace_context() == {}
 
 
 @pytest.mark.parametrize(
@@ -225,13 +231,13 @@ def test_trace_continues_with_its_state_and_sampling(flags: str) -> None:
 )
 def test_invalid_parent_begins_a_trace(bad: str | None) -> None:
     with continue_trace(bad, "vendor=1", "work"):
-        first = current_trace()
+        first = current_trace_context()
     with continue_trace(bad, None, "work"):
-        assert current_trace()["traceparent"] != first["traceparent"]
+        assert current_trace_context()["traceparent"] != first["traceparent"]
     assert OWN not in first["traceparent"]
     assert "tracestate" not in first
 
 
 def test_no_provider_is_made_global() -> None:
-    recording_tracers("settlement", [])
+    create_recording_tracers("settlement", [])
     assert type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider"

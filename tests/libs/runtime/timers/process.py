@@ -58,7 +58,9 @@ class Process:
         leases = Leases(SERVICE, store, clock, name)
         self.store = store
         self.sweeper = TimerSweeper(SERVICE, store, leases, clock, {KIND: handler}, SeededIds(1), policy)
-        self.unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: self.sweeper.notify(committed.timers))
+        self.unit_of_work = UnitOfWork(
+            SERVICE, store, clock, lambda committed: self.sweeper.notify_committed(committed.timers)
+        )
 
     async def set(self, subject: str, due_at: datetime, kind: str = KIND) -> None:
         await self.run(lambda unit: unit.set_timer(kind, subject, due_at))

@@ -3,7 +3,7 @@ import pytest
 from aex_runtime.clock import SetClock
 from aex_runtime.records import Timer
 from aex_runtime.store.port import Store
-from aex_runtime.telemetry import continue_trace, current_trace
+from aex_runtime.telemetry import continue_trace, current_trace_context
 from tests.libs.runtime.background import START, later
 from tests.libs.runtime.timers.process import Firings, Process
 
@@ -24,7 +24,7 @@ async def test_timer_fires_in_the_trace_of_its_cause(store: Store) -> None:
     traces: list[str] = []
 
     async def note_trace(_: Timer) -> None:
-        traces.append(current_trace()["traceparent"].split("-")[1])
+        traces.append(current_trace_context()["traceparent"].split("-")[1])
 
     process = Process(store, SetClock(START), note_trace)
     with continue_trace(f"00-{TRACE}-00f067aa0ba902b7-01", "vendor=1", "award"):
@@ -74,7 +74,7 @@ async def test_timer_set_while_it_fires_is_kept(store: Store, cancels: bool) -> 
 
 async def test_next_due_is_the_first_timer_not_firing(store: Store) -> None:
     process = Process(store, SetClock(START), Firings())
-    assert await process.sweeper.next_due() is None
+    assert await process.sweeper.next_due_at() is None
     await process.set("ctr_2", later(seconds=2))
     await process.set("ctr_1", later(seconds=1))
-    assert await process.sweeper.next_due() == later(seconds=1)
+    assert await process.sweeper.next_due_at() == later(seconds=1)

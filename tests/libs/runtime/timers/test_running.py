@@ -66,7 +66,7 @@ async def test_slow_timer_delays_no_other_and_fires_once() -> None:
             await process.set(str(number), clock.now())
         await eventually(lambda: len(firings.fired) == 31)
         gate.set()
-        while await process.sweeper.next_due() is not None:  # noqa: ASYNC110 the store reports no change
+        while await process.sweeper.next_due_at() is not None:  # noqa: ASYNC110 the store reports no change
             await asyncio.sleep(0.005)
     assert len(set(firings.subjects)) == 31
 
@@ -89,7 +89,7 @@ async def test_running_sweeper_waits_out_a_store_that_is_down() -> None:
     async with running(process.sweeper.run()):
         await asyncio.sleep(0.05)
         store.down = True
-        process.sweeper.notify([Timer(kind=KIND, subject="ctr_0", due_at=clock.now())])
+        process.sweeper.notify_committed([Timer(kind=KIND, subject="ctr_0", due_at=clock.now())])
         await asyncio.sleep(0.05)
         store.down = False
         await process.set("ctr_1", clock.now())

@@ -16,10 +16,16 @@ from opentelemetry.trace import SpanKind
 from structlog.testing import capture_logs
 
 from aex_runtime.settings import BadConfiguration, RuntimeSettings
-from aex_runtime.telemetry import Attributes, continue_trace, current_trace, describe_span, mark_failed
+from aex_runtime.telemetry import (
+    Attributes,
+    add_span_attributes,
+    continue_trace,
+    current_trace_context,
+    mark_span_failed,
+)
 from aex_runtime.tracing.exporters import open_tracers
-from aex_runtime.tracing.google_otlp import google_cloud
-from aex_runtime.tracing.sdk import BatchExporter, BatchPolicy, recording_tracers
+from aex_runtime.tracing.google_otlp import google_cloud_exporter
+from aex_runtime.tracing.sdk import BatchExporter, BatchPolicy, create_recording_tracers
 from tests.libs.runtime.background import full_disk
 from tests.libs.runtime.tracing.collector import collecting
 
@@ -59,7 +65,7 @@ def test_invalid_settings_are_refused(values: dict[str, Any]) -> None:
 
 def fail_in_a_span(tracers: TracerProvider) -> None:
     with continue_trace(CALLER, None, "process outcome.verified", tracers) as span:
-        describe_span({"aex.contract_id": "ctr_1", "url.path": "/CANARY", "url.query": "CANARY"})
+        add_span_attributes({"aex.contract_id": "ctr_1", "url.path": "/CANARY", "url.query": "CANARY"})
         span.add_link(span.get_span_context())
         raise ValueError("CANARY")
 
@@ -120,7 +126,7 @@ def test_refused_spans_are_logged_as_lost() -> None:
     with collecting() as collector:
         tracers = opened(f"{collector.url}/v1/traces", google_project="some-project")
         with continue_trace(CALLER, None, "fire deadline", tracers):
-            describe_span({"url.path": "/CANARY"})
+            add_span_attributes({"url.path": "/CANARY"})
         tracers.force_flush()
         assert collector.names() == ["fire deadline"]
         assert b"CANARY" not in collector.bodies[0]
@@ -139,7 +145,7 @@ def test_callers_trace_state_is_not_exported() -> None:
         tracers = opened(f"{collector.url}/v1/traces")
         with continue_trace(CALLER, state, "process outcome.verified", tracers) as span:
             span.add_link(span.get_span_context())
-            assert "canary29" in current_trace()["tracestate"]
+            assert "canary29" in current_trace_context()["tracestate"]
         tracers.shutdown()
     assert collector.names() == ["process outcome.verified"]
     assert len(collector.bodies[0]) < 1_000
@@ -173,9 +179,9 @@ def test_google_gets_a_token_of_the_process_account(tmp_path: Path, monkeypatch:
         }
         (tmp_path / "account.json").write_text(json.dumps(account))
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
-        exporter = google_cloud(f"{collector.url}/v1/traces", "some-project")
+        exporter = google_cloud_exporter(f"{collector.url}/v1/traces", "some-project")
         assert collector.tokens == 0
-        tracers = recording_tracers("settlement", [BatchExporter(exporter)])
+        tracers = create_recording_tracers("settlement", [BatchExporter(exporter)])
         for name in ("one", "two"):
             with continue_trace(CALLER, None, name, tracers):
                 pass
@@ -197,7 +203,7 @@ class Hanging(SpanExporter):
 
 
 def end_spans(number: int, batches: BatchExporter) -> None:
-    tracers = recording_tracers("settlement", [batches])
+    tracers = create_recording_tracers("settlement", [batches])
     for _ in range(number):
         with continue_trace(CALLER, None, "work", tracers):
             pass
@@ -236,7 +242,7 @@ def recorded(tmp_path: Path, parents: Sequence[str | None], **values: Any) -> in
     tracers = opened(f"file:///{file}", **values)
     for parent in parents:
         with continue_trace(parent, None, "work", tracers):
-            mark_failed("whatever")
+            mark_span_failed("whatever")
     tracers.shutdown()
     return len(lines_of(file)) if file.exists() else 0
 

@@ -18,7 +18,7 @@ from aex_governance.rules.evidence import (
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.yielding import SHORT, is_longer
+from aex_runtime.yielding import SHORT, is_larger_than
 from tests.examples import examples
 from tests.services.governance.requests import validation_request
 
@@ -42,8 +42,8 @@ HUGE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("changes", HUGE.values(), ids=HUGE)
 def test_huge_request_is_read_in_a_thread_and_logged_within_bounds(changes: dict[str, Any]) -> None:
     request = validation_request(**changes)
-    assert is_longer(request, SHORT)
-    assert not is_longer(validation_request(), SHORT)
+    assert is_larger_than(request, SHORT)
+    assert not is_larger_than(validation_request(), SHORT)
     assert len(canonical_bytes(loggable_request(request))) < 500_000
 
 

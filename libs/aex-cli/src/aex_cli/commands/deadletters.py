@@ -17,7 +17,7 @@ from aex_runtime.command_backends import has_store, open_service_backends, read_
 from aex_runtime.commandline import UserError, write_json, write_line, write_rows
 from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
-from aex_runtime.store.table import each_item
+from aex_runtime.store.table import iterate_items
 
 _PAGE = 200
 
@@ -36,7 +36,7 @@ async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], 
     for service in services:
         if has_store(settings, service):
             async with _open_dead_letters(settings, service) as (letters, _):
-                newest = each_item(letters.list, _PAGE, limit)
+                newest = iterate_items(letters.list, _PAGE, limit)
                 found += [ServiceDeadLetter(service, letter) async for letter in newest]
     return sorted(found, key=lambda each: each.dead_letter.last_at, reverse=True)
 
@@ -61,7 +61,7 @@ async def replay_all_dead_letters(settings: RuntimeSettings, service: str, on_re
     count = 0
     async with _open_dead_letters(settings, service) as (letters, bus):
         # Listed first: a replayed message that fails again becomes a dead letter under the same id.
-        listed = [letter.id async for letter in each_item(letters.list, _PAGE)]
+        listed = [letter.id async for letter in iterate_items(letters.list, _PAGE)]
         for letter_id in reversed(listed):
             if await _replay(letters, bus, letter_id):
                 on_replayed(letter_id)

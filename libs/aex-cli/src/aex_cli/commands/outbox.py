@@ -17,7 +17,7 @@ from aex_runtime.command_backends import has_store, open_service_backends, read_
 from aex_runtime.commandline import CommandFailed, UserError, write_json, write_line, write_rows
 from aex_runtime.outbox_parked import NoSuchParkedEvent, ParkedEvent, ParkedEvents
 from aex_runtime.settings import RuntimeSettings
-from aex_runtime.store.table import Stored, each_item
+from aex_runtime.store.table import Stored, iterate_items
 
 _PAGE = 100
 _COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", "bytes")
@@ -113,7 +113,7 @@ async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: 
     for service in services:
         if has_store(settings, service):
             async with _open_parked(settings, service) as (parked, _):
-                rows += [_row(service, each) async for each in each_item(parked.list, _PAGE, limit)]
+                rows += [_row(service, each) async for each in iterate_items(parked.list, _PAGE, limit)]
     return sorted(rows, key=lambda row: str(row["parked_at"]), reverse=True)
 
 
@@ -134,7 +134,7 @@ async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -
     count = 0
     async with _open_parked(settings, service) as (parked, event_data):
         # Listed first: a replayed event that is refused again is parked under the same id.
-        listed = [each.document.key async for each in each_item(parked.list, _PAGE)]
+        listed = [each.document.key async for each in iterate_items(parked.list, _PAGE)]
         for event in reversed(listed):
             with suppress(NoSuchParkedEvent):  # another command acted on it meanwhile
                 await act(parked, event_data, event)

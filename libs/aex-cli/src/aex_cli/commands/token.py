@@ -15,7 +15,7 @@ from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
 from aex_runtime.command_backends import read_settings
 from aex_runtime.commandline import UserError, write_line
-from aex_runtime.identity.local_key import LocalKey, UnsafeKey, configured_key, local_key
+from aex_runtime.identity.local_key import LocalKey, UnsafeKey, load_key_file, load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
 
@@ -43,7 +43,7 @@ def load_or_create_signing_key(data_dir: Path) -> LocalKey:
     """
     key_file = read_settings(data_dir).key_file
     try:
-        return configured_key(key_file) if key_file else local_key(open_data_directory(data_dir))
+        return load_key_file(key_file) if key_file else load_or_create_key(open_data_directory(data_dir))
     except UnsafeKey as error:
         raise UserError(str(error)) from None
 

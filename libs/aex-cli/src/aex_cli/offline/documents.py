@@ -17,7 +17,7 @@ import yaml
 from aex_models.numbers import JsonFloat
 from aex_runtime.commandline import UserError
 from aex_runtime.errors import InvalidRequest
-from aex_runtime.http.strict_json import parse_strict
+from aex_runtime.http.strict_json import parse_strict_json
 
 _NULL = re.compile(r"(?:~|null|Null|NULL|)")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)")
@@ -86,7 +86,7 @@ def _parse(name: str, raw: bytes, suffix: str) -> Any:
     """Parse by the suffix; without a known one, text that begins like a JSON object or array is JSON."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
-        return parse_strict(raw if is_json else encode_json_keeping_digits(parse_yaml(raw.decode())).encode())
+        return parse_strict_json(raw if is_json else encode_json_keeping_digits(parse_yaml(raw.decode())).encode())
     except UnicodeDecodeError:
         raise UserError(f"{name} is not UTF-8 text", "save it as UTF-8") from None
     except NotYaml as error:

@@ -1,1 +1,1 @@
-"""Content-addressed bytes: evaluation data, spilled records, artifacts."""
+"""Stores of content-addressed bytes, for evaluation data, large records and uploaded files."""

@@ -1,4 +1,4 @@
-"""Group writes: small blobs that arrive while others are written go into the next group."""
+"""Batched writes of small blobs: those that arrive during a write are written together next."""
 
 import asyncio
 from collections import deque
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 PutAll = Callable[[Sequence[tuple[str, bytes]]], Sequence[OSError | None]]
-"""Writes blobs (path, content) in a thread, and returns the error of each, or None."""
+"""Function that writes pairs of path and content in a thread; it returns an error or None for each."""
 _MAX_GROUP = 64
 _SMALL_BYTES = 262_144
-"""Larger blobs are written alone, so that no other waits for them."""
+"""Larger blobs are written alone, so that no other blob waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,23 @@ class _Put:
 
 
 class BlobBatchWriter:
-    """A writer of groups, a few at a time, each in a thread. For one event loop at a time."""
+    """Writes blobs through `put_all`, several small ones per call, to share the syncs of the disk.
+
+    A few calls run at once, each in a thread. An instance is for one event loop at a time.
+    """
 
     def __init__(self, put_all: PutAll, at_once: int = 4) -> None:
-        """`at_once`: the maximum of concurrent groups, which share slow syncs of a disk."""
+        """`at_once`: the most calls of `put_all` that run at the same time."""
         self._put_all = put_all
         self._at_once = at_once
         self._waiting: deque[_Put] = deque()
         self._writing: list[asyncio.Task[None]] = []
 
     async def put(self, path: str, content: bytes) -> None:
-        """Write a blob, perhaps even if its caller gives up. Raises `OSError`."""
+        """Write a blob and wait until it is durable. Raises `OSError`.
+
+        If the caller is cancelled, the blob may be written nevertheless.
+        """
         if len(content) > _SMALL_BYTES:
             (failure,) = await asyncio.to_thread(self._put_all, [(path, content)])
             if failure is not None:

@@ -1,4 +1,4 @@
-"""Buckets of Cloud Storage through obstore: their URLs, connections and time limits."""
+"""Buckets of Cloud Storage, opened through obstore: their URLs, credentials and time limits."""
 
 import json
 import re
@@ -14,7 +14,10 @@ _FOLDER = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
 _FORM = "gs://bucket[/prefix]"
 
 _LAST_TRY = timedelta(seconds=15)
-"""With the last request, within the deadline of a call of `ObjectBlobs`. obstore's default is three minutes."""
+"""Time in which obstore retries a request; obstore's default is three minutes.
+
+With the last request it is within the deadline of a call of `ObjectBlobs`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Bucket:
     prefix: str
 
 
-def bucket_of(url: str) -> Bucket:
+def parse_bucket_url(url: str) -> Bucket:
     """Parse `gs://bucket` or `gs://bucket/some/prefix`. Raises `ValueError` for invalid names."""
     name, slash, prefix = url.removeprefix("gs://").partition("/")
     if name == url or _BUCKET.fullmatch(name) is None or name.startswith("goog"):
@@ -36,11 +39,11 @@ def bucket_of(url: str) -> Bucket:
     raise ValueError(f"{url!r}: a prefix has folders of A-Z, a-z, 0-9, -, _ and .: {_FORM}")
 
 
-def connection_to(bucket: Bucket, emulator: str | None) -> Callable[[], GCSStore]:
-    """Return a function that opens the bucket.
+def bucket_opener(bucket: Bucket, emulator: str | None) -> Callable[[], GCSStore]:
+    """Return a function that opens the bucket. Raises `ValueError` for an invalid `emulator`.
 
-    It uses the credentials that obstore finds: its variables, the application default ones, the machine's own.
-    `emulator` is the URL of an emulator, which needs none. Raises `ValueError` for another URL.
+    It uses the credentials that obstore finds: those in its variables, the application default ones or those of the
+    machine. `emulator` is the URL of an emulator, which needs none.
     """
     if emulator is not None and urlsplit(emulator).scheme not in {"http", "https"}:
         raise ValueError(f"STORAGE_EMULATOR_HOST: {emulator!r} is no http or https URL")

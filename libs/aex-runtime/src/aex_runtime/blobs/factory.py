@@ -12,10 +12,10 @@ _ACCEPTED = "file:///relative/path, file:////absolute/path, gs://bucket[/prefix]
 
 
 def open_blobs(url: str, emulator: str | None = None) -> Blobs:
-    """Open the blob store of a URL, untouched before its first use. Raises `ValueError`.
+    """Return the blob store that a URL names; it connects and creates files only at its first use.
 
-    A path follows the third slash, so that an absolute one has four. `emulator`: the URL of an emulator to use instead
-    of Cloud Storage.
+    The path follows the third slash: `file:///relative`, `file:////absolute`. `emulator` is the URL of an emulator,
+    used instead of Cloud Storage. Raises `ValueError` for any other URL.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:
@@ -27,13 +27,13 @@ def open_blobs(url: str, emulator: str | None = None) -> Blobs:
         folder = Folder(Path(path))
 
         def connect() -> LocalStore:
-            folder.make()
-            folder.delete_abandoned()
+            folder.create_root()
+            folder.delete_abandoned_streams()
             return LocalStore(prefix=folder.root)
 
         return ObjectBlobs(connect, folder)
     if scheme == "gs":
         from aex_runtime.blobs import cloud_storage  # noqa: PLC0415 a process has one kind of blob store
 
-        return ObjectBlobs(cloud_storage.connection_to(cloud_storage.bucket_of(url), emulator))
+        return ObjectBlobs(cloud_storage.bucket_opener(cloud_storage.parse_bucket_url(url), emulator))
     raise ValueError(f"unknown blob scheme {scheme!r}; a blob store is {_ACCEPTED}")

@@ -1,4 +1,4 @@
-"""Folders of blobs with private modes and atomic, durable group writes."""
+"""Blobs as files: private, written atomically, and durable."""
 
 import os
 import time
@@ -7,16 +7,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from aex_runtime.files import open_new, sync_folder
+from aex_runtime.files import open_new_file, sync_folder
 
 PRIVATE_FILE = 0o600
 
 
 class AtomicFileWrite:
-    """The steps of writing a file. After a failure they do nothing, and `failure` is its error."""
+    """A file to write, in steps: write, sync, rename and close.
+
+    The steps of several files alternate, to share syncs. After an error the other steps do nothing, and `failure` holds
+    it.
+    """
 
     def __init__(self, path: Path, staged: Path, content: bytes, make_folders: Callable[[], None]) -> None:
-        """`staged`: the path until the bytes are stored. `make_folders` creates the folders of both paths."""
+        """`staged` is the path before the renaming; `make_folders` creates the folders of both paths."""
         self.path = path
         self.failure: OSError | None = None
         self._staged = staged
@@ -25,18 +29,21 @@ class AtomicFileWrite:
         self._descriptor: int | None = None
         self._to_be_named = False
 
-    def begin(self) -> None:
-        """Write the bytes; a file with the same bytes remains, another one was damaged by a power cut."""
+    def write_staged(self) -> None:
+        """Write the bytes to the staged path, unless the file at the final path has the same bytes.
+
+        A file with other bytes was damaged by a power cut and will be replaced.
+        """
         with self._keeping_failure():
             if self._exists():
                 self._descriptor = os.open(self.path, os.O_RDONLY)  # its writer may have died before the sync
                 os.fchmod(self._descriptor, PRIVATE_FILE)
                 return
             try:
-                self._descriptor = open_new(self._staged, self._content, PRIVATE_FILE)
+                self._descriptor = open_new_file(self._staged, self._content, PRIVATE_FILE)
             except FileNotFoundError:  # its first file, or the root is missing
                 self._make_folders()
-                self._descriptor = open_new(self._staged, self._content, PRIVATE_FILE)
+                self._descriptor = open_new_file(self._staged, self._content, PRIVATE_FILE)
             self._to_be_named = True
 
     def sync(self) -> None:
@@ -45,8 +52,8 @@ class AtomicFileWrite:
             if self._descriptor is not None:
                 os.fsync(self._descriptor)
 
-    def name(self) -> None:
-        """Rename the file to its path; the name is durable once its folder is synced."""
+    def rename_to_path(self) -> None:
+        """Rename the staged file to its final path. The name is durable only after a sync of the folder."""
         with self._keeping_failure():
             if not self._to_be_named or self.failure is not None:
                 return
@@ -80,47 +87,47 @@ class AtomicFileWrite:
 
 
 STAGING = "staging"
-"""The folder of an area for streams whose digest is not known yet."""
+"""Name of the folder, in an area, of streams whose digest is not known yet."""
 _PRIVATE_FOLDER = 0o700
 _ABANDONED_S = 86_400
-"""Older streams are of processes that were killed: no blob takes that long."""
+"""Age of staged files above which their process must have been killed: no upload takes that long."""
 
 
 class Folder:
-    """The root of a blob store on a local disk. Call its methods in a thread."""
+    """The root folder of a blob store. Its methods block: call them in a thread."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
 
-    def make(self) -> None:
-        """Create the root if it is missing."""
+    def create_root(self) -> None:
+        """Create the root folder if it is missing."""
         self._make(self.root)
 
-    def delete_abandoned(self) -> None:
-        """Delete abandoned streams; in a bucket, lifecycle rules do that."""
+    def delete_abandoned_streams(self) -> None:
+        """Delete the staged files of killed processes. In a bucket, lifecycle rules do that."""
         oldest = time.time() - _ABANDONED_S
         for path in self.root.glob(f"*/{STAGING}/*"):
             with suppress(FileNotFoundError):  # another process may delete it
                 if path.stat().st_mtime < oldest:
                     path.unlink()
 
-    def prepare(self, path: str) -> None:
-        """Create the private folders of a blob. Raises `OSError` without the root.
+    def create_blob_folder(self, path: str) -> None:
+        """Create the folder of a blob's path. Raises `OSError` if the root is missing.
 
-        A root that disappeared, such as an unmounted disk, is not created again: its blobs would seem lost.
+        A missing root, such as an unmounted disk, is not created again, because its blobs would seem lost.
         """
-        self.check()
+        self.check_writable()
         self._make((self.root / path).parent)
 
     def put_all(self, blobs: Sequence[tuple[str, bytes]]) -> list[OSError | None]:
-        """Write blobs (path, content) atomically, privately and durably; return the error of each, or None.
+        """Write pairs of path and content atomically and durably, readable by their owner only.
 
-        All are written before the first sync, and renamed before the first folder's sync, so that they share most
-        syncs. obstore's threads would cost more than the rest of a request.
+        Return an error or None for each. All are written before the first sync, so that they share most syncs.
+        obstore's threads would cost more than the rest of a request.
         """
         files = [self._start_write(path, content) for path, content in blobs]
         try:
-            for step in (AtomicFileWrite.begin, AtomicFileWrite.sync, AtomicFileWrite.name):
+            for step in (AtomicFileWrite.write_staged, AtomicFileWrite.sync, AtomicFileWrite.rename_to_path):
                 for each in files:
                     step(each)
         finally:
@@ -138,13 +145,13 @@ class Folder:
         staged = self.root / path.partition("/")[0] / STAGING / uuid4().hex
 
         def make_folders() -> None:
-            self.prepare(path)
+            self.create_blob_folder(path)
             self._make(staged.parent)
 
         return AtomicFileWrite(self.root / path, staged, content, make_folders)
 
-    def seal(self, path: str) -> None:
-        """Make a written blob private and durable, because obstore renames without a sync."""
+    def make_private_and_durable(self, path: str) -> None:
+        """Make a written blob readable by its owner only, and durable. obstore renames without a sync."""
         blob = self.root / path
         file = os.open(blob, os.O_RDONLY)
         try:
@@ -154,8 +161,8 @@ class Folder:
             os.close(file)
         sync_folder(blob.parent)
 
-    def check(self) -> None:
-        """Raise `OSError` if blobs cannot be read and written."""
+    def check_writable(self) -> None:
+        """Raise `OSError` if the root is missing, or cannot be read and written."""
         if not self.root.is_dir() or not os.access(self.root, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(f"{self.root} is no folder that can be written")
 

@@ -1,4 +1,4 @@
-"""Blobs through obstore: a folder, a bucket of Cloud Storage, or memory."""
+"""A blob store through obstore: on a folder, in a bucket of Cloud Storage, or in memory."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from obstore.store import ObjectStore
 from aex_runtime.blobs.batch_writer import BlobBatchWriter
 from aex_runtime.blobs.folder import STAGING, Folder
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobTooLarge, BlobUnavailable
-from aex_runtime.blobs.streams import Meter, digest_of, verified_pieces
+from aex_runtime.blobs.streams import Meter, compute_digest, verified_pieces
 
 if TYPE_CHECKING:
     from obstore import GetResult  # its stubs alone have the name
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 _AREA = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1_048_576
-"""The size of a call's response, which must end within seconds however slow the blob's reader is."""
+"""Bytes of one call's response, which must end within seconds even if the reader is slow."""
 _MAX_PARTS = 2
-"""Concurrent parts of a stream to a bucket, 5 MB each, all in memory."""
+"""Parts of a stream that are sent to a bucket at once. Each has 5 MB in memory."""
 _PING_S = 3.0
 _NO_BUCKET = "<Code>NoSuchBucket</Code>"
 
 
 class ObjectBlobs:
-    """Blobs at `{area}/{first two digits}/{digest}`.
+    """A blob store with the paths `{area}/{first two digits}/{digest}`.
 
-    `connect` opens the object store in a thread at first use. `folder` is set for a local store. `deadline_s` bounds
-    every call but streams, which take as long as their source.
+    `connect` opens the object store, in a thread at the first use. `folder` is set for files. A call takes at most
+    `deadline_s`, except streams, which take as long as their source.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ObjectBlobs:
         self._opening = asyncio.Lock()
 
     async def put(self, area: str, content: bytes) -> BlobRef:
-        ref = BlobRef(await digest_of(content), len(content))
+        ref = BlobRef(await compute_digest(content), len(content))
         path = _path(area, ref.digest)
         async with _translate_errors(f"put {path}", self._deadline_s):
             store = await self._open_store()
@@ -73,11 +73,11 @@ class ObjectBlobs:
             raise
 
     async def _take(self, area: str, staged: str, meter: Meter) -> BlobRef:
-        """Write a stream to a staging path, then move it to the path of its digest."""
+        """Write a stream to the staged path, then move it to the path of its digest."""
         store = await self._prepare_store(staged)
         try:
             await obstore.put_async(store, staged, meter.chunks(), max_concurrency=_MAX_PARTS)
-            ref = meter.ref()
+            ref = meter.blob_ref()
             path = _path(area, ref.digest)
             await self._seal(staged)
             await self._prepare_store(path)
@@ -98,7 +98,7 @@ class ObjectBlobs:
         path = _blob_path(area, digest)
         async with _translate_errors(f"get {path}", self._deadline_s):
             content = await self._read(path, max_bytes)
-        if await digest_of(content) != digest:
+        if await compute_digest(content) != digest:
             raise BlobCorrupt(f"{path}: the bytes have another digest")
         return content
 
@@ -121,7 +121,7 @@ class ObjectBlobs:
         async with _translate_errors("ping", _PING_S):
             store = await self._open_store()
             if self._folder is not None:
-                await asyncio.to_thread(self._folder.check)
+                await asyncio.to_thread(self._folder.check_writable)
             try:  # with a body, which distinguishes a missing bucket from a missing blob
                 await obstore.get_async(store, "ping")
             except FileNotFoundError as error:
@@ -138,12 +138,12 @@ class ObjectBlobs:
     async def _prepare_store(self, path: str) -> ObjectStore:
         store = await self._open_store()
         if self._folder is not None:
-            await asyncio.to_thread(self._folder.prepare, path)
+            await asyncio.to_thread(self._folder.create_blob_folder, path)
         return store
 
     async def _seal(self, path: str) -> None:
         if self._folder is not None:
-            await asyncio.to_thread(self._folder.seal, path)
+            await asyncio.to_thread(self._folder.make_private_and_durable, path)
 
     async def _is_intact(self, area: str, ref: BlobRef) -> bool:
         try:
@@ -158,7 +158,7 @@ class ObjectBlobs:
             return await obstore.get_async(store, path)
         except FileNotFoundError as error:
             if self._folder is not None:  # without its root the store is unavailable
-                await asyncio.to_thread(self._folder.check)
+                await asyncio.to_thread(self._folder.check_writable)
             _check_bucket(error)
             raise BlobMissing(path) from error
 
@@ -174,13 +174,13 @@ class ObjectBlobs:
 
 
 def _check_bucket(error: FileNotFoundError) -> None:
-    """Raise `BlobUnavailable` if the error is of a missing bucket."""
+    """Raise `BlobUnavailable` if the error says that the bucket is missing."""
     if _NO_BUCKET in str(error):
         raise BlobUnavailable("there is no such bucket") from error
 
 
 async def _receive(result: "GetResult", enough: int) -> bytes:
-    """Return the first chunks of an open response, up to the one that reaches `enough` bytes."""
+    """Return the first chunks of a response that have at least `enough` bytes together."""
     parts: list[bytes] = []
     async for chunk in result.stream(min_chunk_size=_CHUNK):
         parts.append(bytes(chunk))
@@ -191,7 +191,7 @@ async def _receive(result: "GetResult", enough: int) -> bytes:
 
 
 def _blob_path(area: str, digest: str) -> str:
-    """Return the path of a blob. Raises `BlobMissing` for an invalid digest."""
+    """Return the path of a blob. Raises `BlobMissing` for text that is no digest."""
     if _DIGEST.fullmatch(digest) is None:
         raise BlobMissing(f"{_check_area(area)}: {digest!r} is no digest")
     return _path(area, digest)

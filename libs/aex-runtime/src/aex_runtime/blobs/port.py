@@ -1,4 +1,4 @@
-"""The port of content-addressed bytes. An area (`records`, `data`, …) has its own permissions."""
+"""The port of blob stores: bytes stored under their digest, in areas with separate permissions."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import Protocol
 
 
 class BlobError(Exception):
-    """A refusal or failure of the blob store."""
+    """A refusal or a failure of the blob store; base class of its errors."""
 
 
 class BlobUnavailable(BlobError):
-    """An outage of the blob store. Worth a retry."""
+    """An outage of the blob store. The caller may retry."""
 
 
 class BlobMissing(BlobError):
-    """A digest without a blob."""
+    """A digest for which there is no blob."""
 
 
 class BlobCorrupt(BlobError):
@@ -27,7 +27,7 @@ class BlobTooLarge(BlobError):
 
 @dataclass(frozen=True, slots=True)
 class BlobRef:
-    """SHA-256 (lower-case hexadecimal) and size in bytes."""
+    """The name of a blob: its SHA-256 in lower-case hexadecimal, and its size in bytes."""
 
     digest: str
     size: int
@@ -35,28 +35,36 @@ class BlobRef:
 
 @dataclass(frozen=True, slots=True)
 class BlobReading:
-    """A blob being read: its size in bytes, and its pieces, to be read once and closed."""
+    """A blob that is being read: its size in bytes, and its pieces."""
 
     size: int
     pieces: AsyncGenerator[bytes, None]
-    """The last piece is preceded by the check of the digest: raises `BlobCorrupt` instead of it, and
-    `BlobUnavailable` if the store fails."""
+    """Read it once, to its end, and close it. The digest is checked before the last piece.
+
+    Raises `BlobCorrupt` in place of the last piece, and `BlobUnavailable` if the store fails.
+    """
 
 
 class Blobs(Protocol):
-    """A store of large and secret bytes."""
+    """A store of large or secret bytes, addressed by their digest. `area` is such as `records`, `data`."""
 
     async def put(self, area: str, content: bytes) -> BlobRef:
-        """Store bytes under their digest; the same bytes twice are stored once."""
+        """Store bytes durably under their digest. Equal bytes are stored once. Raises `BlobUnavailable`."""
 
     async def put_stream(self, area: str, chunks: AsyncIterator[bytes], max_bytes: int) -> BlobRef:
-        """Store a stream. Raises `BlobTooLarge` past `max_bytes`, and then keeps nothing."""
+        """Store the bytes of a stream durably. Raises what `chunks` raise, and `BlobUnavailable`.
+
+        Raises `BlobTooLarge` above `max_bytes`. After an error nothing is kept.
+        """
 
     async def get(self, area: str, digest: str, max_bytes: int | None = None) -> bytes:
-        """Return the bytes with a verified digest. Raises `BlobMissing`, `BlobCorrupt`, `BlobTooLarge`."""
+        """Return the bytes of a blob, after a check of their digest.
+
+        Raises `BlobMissing`, `BlobCorrupt`, `BlobUnavailable`, and `BlobTooLarge` above `max_bytes`.
+        """
 
     async def read(self, area: str, digest: str) -> BlobReading:
-        """Return the pieces of a blob, read in constant memory. Raises `BlobMissing`, `BlobUnavailable`."""
+        """Open a blob for reading piece by piece, in constant memory. Raises `BlobMissing`, `BlobUnavailable`."""
 
     async def ping(self) -> None:
-        """Return if the store answers; raise `BlobUnavailable` if not."""
+        """Return if the store answers within a few seconds; else raise `BlobUnavailable`."""

@@ -1,4 +1,4 @@
-"""Streams of bytes with their digests, computed without blocking the event loop."""
+"""Digests of byte streams, computed without blocking the event loop."""
 
 import asyncio
 import hashlib
@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from aex_runtime.blobs.port import BlobCorrupt, BlobRef, BlobTooLarge
 
 _INLINE_BYTES = 262_144
-"""Up to this size hashing takes less time than a change of threads."""
+"""Bytes up to which hashing takes less time than passing them to a thread."""
 
 
-async def digest_of(content: bytes) -> str:
-    """Return the SHA-256 in lower-case hexadecimal."""
+async def compute_digest(content: bytes) -> str:
+    """Return the SHA-256 of bytes in lower-case hexadecimal; large ones are hashed in a thread."""
     hashed = hashlib.sha256()
     await _update(hashed, content)
     return hashed.hexdigest()
@@ -25,19 +25,19 @@ async def _update(hashed: "hashlib._Hash", content: bytes) -> None:
 
 
 class Meter:
-    """A stream that is counted and hashed, and ends above `max_bytes`."""
+    """Counts and hashes the bytes of a stream while they pass, and ends it above `max_bytes`."""
 
     def __init__(self, chunks: AsyncIterator[bytes], max_bytes: int) -> None:
         self._source = chunks
         self._max_bytes = max_bytes
         self._hash = hashlib.sha256()
         self.size = 0
-        """Bytes so far."""
+        """Bytes that have passed so far."""
         self.failure: Exception | None = None
-        """The error of the source, or `BlobTooLarge`."""
+        """The error that ended the stream: that of the source, or `BlobTooLarge`."""
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the chunks of the source. Raises its errors and `BlobTooLarge`."""
+        """Yield the chunks of the source. Raises its errors, and `BlobTooLarge` above `max_bytes`."""
         try:
             async for chunk in self._source:
                 self._count(len(chunk))
@@ -52,20 +52,22 @@ class Meter:
         if self.size > self._max_bytes:
             raise BlobTooLarge(f"more than {self._max_bytes} bytes")
 
-    def ref(self) -> BlobRef:
-        """Return digest and size of the bytes so far."""
+    def blob_ref(self) -> BlobRef:
+        """Return the digest and the size of the bytes that have passed so far."""
         return BlobRef(self._hash.hexdigest(), self.size)
 
 
 PIECE = 1_048_576
+"""The most bytes of a piece."""
 
 
 async def verified_pieces(
     path: str, digest: str, size: int, first: bytes, fetch: Callable[[int], Awaitable[bytes]]
 ) -> AsyncGenerator[bytes, None]:
-    """Yield non-empty pieces of at most `PIECE` bytes. `fetch` returns bytes from a position on.
+    """Yield the bytes of a blob in non-empty pieces, and check their digest before the last piece.
 
-    Raises `BlobCorrupt` instead of the last piece, and what `fetch` raises.
+    `first` are its leading bytes; `fetch` returns some bytes from a position on. Raises `BlobCorrupt` in place of the
+    last piece, and what `fetch` raises.
     """
     hashed = hashlib.sha256()
     held = b""

@@ -1,1 +1,1 @@
-"""Events: one port, an embedded and a Google backend, one contract suite."""
+"""Event buses: one port, and backends on SQLite files, on Pub/Sub and in memory."""

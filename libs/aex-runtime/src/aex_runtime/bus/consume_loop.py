@@ -1,4 +1,4 @@
-"""The loop behind `Bus.consume`: bounded concurrency, extended leases, release at the end."""
+"""The loop behind `Bus.consume`, which leases messages, runs their handlers and reports the results."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,59 +22,69 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeasedMessage:
-    """A delivery leased by one consumer until the visibility time-out, unless it extends the lease."""
+    """A delivery that one consumer has leased.
+
+    No other consumer gets the message until the visibility time-out, which the consumer can extend.
+    """
 
     token: str
+    """Identifies the lease, so that a result after its end is recognised."""
     row: int
+    """Number of the message in its queue."""
     delivery: Delivery
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseBatch:
-    """The messages leased by one call, and the seconds until the next is due (None: the queue is empty).
-
-    `has_suspects`: whether suspects are due, which `lease` does not return.
-    """
+    """The messages that one call has leased."""
 
     messages: Sequence[LeasedMessage]
     next_in_s: float | None
+    """Seconds until the next message is due; None if the queue is empty."""
     has_suspects: bool = False
+    """True if suspects are due. They are not among `messages`; `lease_suspect` returns them."""
 
 
 class Queue(Protocol):
-    """A service's queue, for one consumer. Its methods raise `BusUnavailable`."""
+    """The queue of a service, as one consumer sees it. Its methods raise `BusUnavailable`."""
 
     async def lease(self, limit: int) -> LeaseBatch:
-        """Lease up to `limit` due messages, without suspects."""
+        """Lease up to `limit` due messages that are no suspects."""
 
     async def lease_suspect(self) -> LeasedMessage | None:
-        """Lease a message that may kill its process, if one is due."""
+        """Lease one due suspect: a message that may kill its process. Return None if none is due."""
 
     async def resolve(self, leased: LeasedMessage, disposition: Disposition) -> bool:
-        """Remove or requeue a message; return False if its lease has expired."""
+        """Delete an acked message, or make it due after the delay of a retry.
+
+        Return False, and change nothing, if its lease has expired.
+        """
 
     async def extend(self, messages: Sequence[LeasedMessage]) -> None:
-        """Extend leases by a visibility time-out."""
+        """Extend the leases of these messages by a visibility time-out from now."""
 
     async def release_all(self) -> None:
-        """Return all leased messages to the queue, at once and uncounted."""
+        """Return all messages that this consumer has leased to the queue, due at once and uncounted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumePolicy:
-    """The timing of a consumer."""
+    """The times of a consumer."""
 
     poll: timedelta = timedelta(seconds=1)
-    """The interval of polls, which find what the wake-ups missed."""
+    """The interval of polls, which find messages whose wake-up was lost."""
     visibility: timedelta = timedelta(seconds=30)
     drain: timedelta = timedelta(seconds=5)
-    """The time for running handlers when the consumer stops."""
+    """The time that running handlers get when the consumer stops."""
     isolation: timedelta = timedelta(seconds=5)
-    """The longest wait of a suspect for other messages, and of others for it."""
+    """The longest wait of a suspect for running handlers, and of other messages for the suspect."""
 
 
 class ConsumeLoop:
-    """The delivery from a queue to a receiver. Suspects are delivered alone, after others."""
+    """Runs a receiver for the messages of a queue, at most `concurrency` at once.
+
+    A suspect is delivered alone, after other messages, so that it cannot end their handlers.
+    """
 
     def __init__(
         self, queue: Queue, receive: Receiver, concurrency: int, policy: ConsumePolicy, wake: asyncio.Event, ids: Ids
@@ -87,14 +97,17 @@ class ConsumeLoop:
         self._running: dict[asyncio.Task[None], LeasedMessage] = {}
         self._suspect: LeasedMessage | None = None
         self._isolated_until = 0.0
-        """Time before which no other message is started."""
+        """Loop time before which only the suspect is handled."""
         self._suspects_from: float | None = None
         """The time from which suspects are leased; None if there are none."""
         self._outages = Retries(_OUTAGE, ids)
         self._ids = ids
 
     async def run(self) -> None:
-        """Consume until cancelled; then drain the handlers, cancel the rest, release all messages."""
+        """Consume until cancelled.
+
+        Then wait for running handlers during `drain`, cancel the others, and release all messages.
+        """
         extender = asyncio.create_task(self._extend_leases())
         try:
             while True:
@@ -107,14 +120,14 @@ class ConsumeLoop:
             await self._stop(extender)
 
     async def _start_due(self) -> float:
-        """Start handlers for due messages; return the seconds until the next lease."""
+        """Lease due messages and start their handlers; return the seconds until the next lease."""
         poll_s = self._policy.poll.total_seconds()
         try:
             if self._suspect is None and self._suspects_from is not None and loop_time() >= self._suspects_from:
                 return await self._start_suspect(self._suspects_from)
             batch = await self._queue.lease(self._free_slots)
         except BusUnavailable as error:
-            delay_s = self._outages.next_delay_s()
+            delay_s = self._outages.count_failure_and_get_delay_s()
             _log.warning("bus_unavailable", error=str(error), retry_in_s=delay_s)
             return delay_s
         self._outages.reset()
@@ -129,12 +142,16 @@ class ConsumeLoop:
         return min(poll_s, max(batch.next_in_s, 0.001))
 
     async def _start_suspect(self, due_at: float) -> float:
-        """Start a suspect once the other messages have ended, or `isolation` after it was due."""
+        """Start a suspect when no handler runs, or `isolation` after `due_at`.
+
+        Return the seconds until the next lease.
+        """
         poll_s, isolation_s = self._policy.poll.total_seconds(), self._policy.isolation.total_seconds()
         if self._running and loop_time() < due_at + isolation_s:
             return poll_s
         leased = await self._queue.lease_suspect()
         self._suspects_from = None
+        """Loop time from which suspects are leased; None if there are none."""
         if leased is None:
             return 0
         _log.warning("suspect_message_isolated", attempt=leased.delivery.attempt, **log_fields(leased))
@@ -168,7 +185,7 @@ class ConsumeLoop:
                 _log.warning("message_lease_expired", attempt=leased.delivery.attempt, **log_fields(leased))
 
     async def _extend_leases(self) -> None:
-        """Extend the leases of running handlers, three times per visibility time-out."""
+        """Extend the leases of running handlers three times per visibility time-out, until cancelled."""
         while True:
             await asyncio.sleep(self._policy.visibility.total_seconds() / 3)
             if not self._running:
@@ -194,11 +211,14 @@ class ConsumeLoop:
 
 
 def loop_time() -> float:
-    """Return the time on the event loop's clock, in seconds."""
+    """Return the time of the running event loop's clock, in seconds."""
     return asyncio.get_running_loop().time()
 
 
 def log_fields(leased: LeasedMessage) -> dict[str, str]:
-    """Return the message's topic and the id of its subject, without reading its data."""
+    """Return the fields that log lines about a message have: its topic and the id of its subject.
+
+    The message's data are not read.
+    """
     delivery = leased.delivery
     return {"topic": delivery.topic, **log_context(delivery.message.attributes.get("ce-subject", ""))}

@@ -1,4 +1,4 @@
-"""The consumer of a service's events: each delivery ends in an ack, a retry or a dead letter."""
+"""The consumer of a service: it handles events and decides between ack, retry and dead letter."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from aex_models.events import TOPICS, Event, UnreadableEvent
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.dataref import EventData, EventDataLost
 from aex_runtime.bus.port import Ack, Bus, BusUnavailable, Delivery, Disposition, Retry
-from aex_runtime.bus.wire import Undecodable, decode, describe
+from aex_runtime.bus.wire import Undecodable, decode_event, describe_validation_error
 from aex_runtime.clock import Clock
 from aex_runtime.deadletters import DeadLetters
 from aex_runtime.errors import RateLimited, TemporarilyUnavailable
@@ -25,15 +25,15 @@ from aex_runtime.records import EventHandler, Poison, RetryLater
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.store.table import RecordOfNewerVersion
-from aex_runtime.telemetry import describe_span, mark_failed
+from aex_runtime.telemetry import add_span_attributes, mark_span_failed
 from aex_runtime.tracing.spans import MessageSpans
 
 HANDLED, RETRIED, WAITING, DEAD = RESULTS = ("handled", "retried", "waiting", "dead_letter")
-"""The results of a delivery. `retried`: it failed, and counts; `waiting`: for an outage, uncounted."""
+"""The results of a delivery. `retried`: it failed, which counts as an attempt; `waiting`: an outage, which does not."""
 
 
 class EventMeasures:
-    """Metrics of the events of one service; other topics are labelled `other`."""
+    """The metrics of a service's deliveries, by topic; topics that it does not subscribe to are `other`."""
 
     def __init__(self, topics: Iterable[str]) -> None:
         labels = {"topic": tuple(sorted(topics))}
@@ -44,12 +44,12 @@ class EventMeasures:
         self.handling = HistogramSpec("aex_event_handling_seconds", "Duration of an event's handler", labels)
 
     def specs(self) -> tuple[Spec, ...]:
-        """Return the specifications."""
+        """Return the specifications of all three metrics."""
         return self.deliveries, self.age, self.handling
 
 
 OUTAGES = (StoreUnavailable, RecordOfNewerVersion, BusUnavailable, BlobUnavailable, TemporarilyUnavailable, RateLimited)
-"""Failures without a fault of the message: retried without limit, and never counted."""
+"""Errors that are no fault of the message. Its deliveries are repeated without limit and are not counted."""
 
 _BACKOFF = Backoff(first=timedelta(milliseconds=500), cap=timedelta(minutes=2))
 _OUTAGE = Backoff(first=timedelta(milliseconds=500), cap=timedelta(seconds=15))
@@ -58,23 +58,29 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConsumerPolicy:
-    """Limits and waits of a consumer."""
+    """Limits of deliveries, and waits before retries."""
 
     concurrency: int = 16
     max_deliveries: int = 12
-    """Failed deliveries before a message becomes a dead letter."""
+    """Failed deliveries after which a message becomes a dead letter."""
     max_unended: int = 30
-    """Deliveries without a result before a message becomes a dead letter: another message may have killed the
-    process of some."""
+    """Deliveries without any result after which a message becomes a dead letter.
+
+    Some of them may have ended because another message killed the process.
+    """
     max_died: int = 5
-    """Deliveries in a row whose process died, the last of them alone; a suite tolerates as many deaths in a minute."""
+    """Consecutive deliveries whose process died, after which a message becomes a dead letter.
+
+    In the last of them the message was alone. A suite tolerates as many deaths in a minute.
+    """
     backoff: Backoff = _BACKOFF
+    """Waits after failed deliveries."""
     outage: Backoff = _OUTAGE
-    """For failures without a fault of the message."""
+    """Waits during an outage, see `OUTAGES`."""
 
 
 class Consumer:
-    """Runs a service's event handlers."""
+    """Runs the event handlers of a service for the messages of its subscriptions."""
 
     def __init__(
         self,
@@ -90,7 +96,10 @@ class Consumer:
         measures: Measures = UNMEASURED,
         event_data: EventData | None = None,
     ) -> None:
-        """`subscriptions`: the handler of each topic. `event_data` loads what large events only refer to."""
+        """Create a consumer with a handler for each topic in `subscriptions`.
+
+        `event_data` loads the data of large events, which are outside of their messages.
+        """
         self._service = service
         self._bus = bus
         self._dead_letters = dead_letters
@@ -105,24 +114,33 @@ class Consumer:
         self._failing_since: datetime | None = None
 
     async def run(self) -> None:
-        """Consume until cancelled. Raises `BusError` for a topic that the service does not subscribe to."""
-        await self._bus.consume(self._service, sorted(self._subscriptions), self.receive, self._policy.concurrency)
+        """Consume until cancelled. Raises `BusError` for a topic to which the service does not subscribe."""
+        await self._bus.consume(
+            self._service, sorted(self._subscriptions), self.handle_delivery, self._policy.concurrency
+        )
 
-    def failing_s(self) -> float:
-        """Return for how long all events have failed, in seconds; 0 after a handled event or a dead letter."""
+    def failing_for_s(self) -> float:
+        """Return for how many seconds no delivery has succeeded although some were tried.
+
+        0 after a handled event or a dead letter.
+        """
         since = self._failing_since
         return 0.0 if since is None else max(0.0, (self._clock.now() - since).total_seconds())
 
-    async def receive(self, delivery: Delivery) -> Disposition:
-        """Handle a delivery and return its disposition. Raises nothing but cancellation."""
+    async def handle_delivery(self, delivery: Delivery) -> Disposition:
+        """Handle one delivery and return what becomes of its message.
+
+        Runs the event's handler, records a dead letter if the failure is permanent, and counts metrics. Raises nothing
+        except at cancellation.
+        """
         try:
-            event = decode(delivery.message)
+            event = decode_event(delivery.message)
         except Undecodable as error:
             return await self._dead_letter(delivery, f"undecodable: {error}", None)
         if event.dataref is None or self._event_data is None:
             return await self._process(delivery, event)
         try:
-            event, message = await self._event_data.load(event, delivery.message)
+            event, message = await self._event_data.load_if_referenced(event, delivery.message)
         except (EventDataLost, Undecodable) as error:
             return await self._dead_letter(delivery, str(error), event)
         except BlobUnavailable as error:
@@ -132,13 +150,13 @@ class Consumer:
     async def _process(self, delivery: Delivery, event: Event) -> Disposition:
         with (
             bound_contextvars(event_id=event.id, event_type=event.type, **log_context(event.subject, event.data)),
-            self._spans.processing(event, delivery.attempt),
+            self._spans.processing_span(event, delivery.attempt),
         ):
             defect = self._find_defect(delivery, event)
             return await (self._dead_letter(delivery, defect, event) if defect else self._handle(delivery, event))
 
     def _find_defect(self, delivery: Delivery, event: Event) -> str | None:
-        """Return the reason why the event must not reach a handler, or None."""
+        """Return why the event must not reach a handler, or None."""
         if event.type != delivery.topic:
             return "ce-type is not the topic"
         if event.type not in TOPICS or event.type not in self._subscriptions:
@@ -147,7 +165,7 @@ class Consumer:
             # Fields that a newer publisher added are accepted: see `aex_models.events.parse_event_data`.
             TOPICS[event.type].data.model_validate(event.data, extra="ignore")
         except ValidationError as error:
-            return f"data: {describe(error)}"
+            return f"data: {describe_validation_error(error)}"
         if delivery.attempt > self._policy.max_unended:  # handlers that killed their process
             return f"{delivery.attempt - 1} deliveries had no result"
         if delivery.died >= self._policy.max_died:
@@ -187,15 +205,15 @@ class Consumer:
         return Retry(delay)
 
     def _wait_out(self, topic: str, reason: str) -> Disposition:
-        """Retry later, uncounted, at waits that grow with the outage."""
+        """Return an uncounted retry, after a wait that grows with the outage."""
         self._failing_since = self._failing_since or self._clock.now()
-        delay_s = self._outages.next_delay_s()
+        delay_s = self._outages.count_failure_and_get_delay_s()
         self._count(topic, WAITING)
         _log.warning("event_waits_for_outage", reason=reason, retry_in_s=delay_s)
         return Retry(timedelta(seconds=delay_s), counted=False)
 
     async def _dead_letter(self, delivery: Delivery, reason: str, event: Event | None) -> Disposition:
-        """Record a dead letter, then ack; while it cannot be written, the message remains on the bus."""
+        """Record a dead letter and return an ack; if it cannot be written, return an uncounted retry."""
         event_id, subject = (event.id, event.subject) if event else (None, None)
         try:
             await self._dead_letters.record(delivery.topic, delivery.message, reason, event_id, subject)
@@ -206,7 +224,7 @@ class Consumer:
         return Ack()
 
     def _count(self, topic: str, result: str) -> None:
-        """Count a delivery that was not handled."""
+        """Count a delivery that was not handled, and mark the running span as failed."""
         self._measures.count(self._specs.deliveries, topic, result)
-        describe_span({"aex.disposition": result})
-        mark_failed(result)
+        add_span_attributes({"aex.disposition": result})
+        mark_span_failed(result)

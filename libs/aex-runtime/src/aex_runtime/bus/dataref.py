@@ -1,7 +1,7 @@
-"""The claim check of large events: their data are a blob, and row and message carry its reference.
+"""The data of large events, which are stored as blobs and replaced by a reference.
 
-The attribute is CloudEvents' `dataref`. Two limits make it necessary: a document and a message of Google's services
-hold 1 and 10 MB.
+This is the claim-check pattern, with the attribute `dataref` of CloudEvents. A document and a message of Google's
+services hold 1 and 10 MB at most.
 """
 
 import asyncio
@@ -11,38 +11,39 @@ from dataclasses import dataclass, replace
 from aex_models.events import Event
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, Blobs, BlobTooLarge
 from aex_runtime.bus.port import Message
-from aex_runtime.bus.wire import DATAREF, encode, parse_data
+from aex_runtime.bus.wire import DATAREF, decode_event_data, encode_event
 
 MAX_INLINE_BYTES = 262_144
-"""Encoded data above this size are not in row and message."""
+"""Size of encoded data up to which they stay in the outbox row and in the message."""
 AREA = "events"
 _DATAREF = re.compile(rf"blob:{AREA}/([0-9a-f]{{64}})\?size=([0-9]{{1,10}})")
 MISSING, CORRUPT, INVALID = "event_data_missing", "event_data_corrupt", "event_dataref_invalid"
 
 
 class EventDataLost(Exception):
-    """Data of an event that no later delivery can have. The text is a code."""
+    """Data of an event that are missing, altered or wrongly referenced, permanently. The text is a code."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventData:
-    """The data of large events in the blob store."""
+    """Access to the data of large events in a blob store."""
 
     blobs: Blobs
 
-    async def store(self, event: Event) -> Event:
-        """Store data above `MAX_INLINE_BYTES`; return the event with a reference instead.
+    async def store_if_large(self, event: Event) -> Event:
+        """Return a small event as it is; store the data of a large one and return it with a reference.
 
-        A blob whose event is not committed remains without a reference. Raises `BlobUnavailable`.
+        Data are large above `MAX_INLINE_BYTES`. If the event is not committed afterwards, the blob remains without a
+        reference. Raises `BlobUnavailable`.
         """
-        content = (await asyncio.to_thread(encode, event)).data
+        content = (await asyncio.to_thread(encode_event, event)).data
         if len(content) <= MAX_INLINE_BYTES:
             return event
         blob = await self.blobs.put(AREA, content)
         return event.model_copy(update={"data": {}, "dataref": f"blob:{AREA}/{blob.digest}?size={blob.size}"})
 
-    async def load(self, event: Event, message: Message) -> tuple[Event, Message]:
-        """Return the event and its message with the data that the reference names, if there is one.
+    async def load_if_referenced(self, event: Event, message: Message) -> tuple[Event, Message]:
+        """Return the event and its message with the data to which they refer; without a reference as they are.
 
         Raises `EventDataLost`, `Undecodable`, `BlobUnavailable`.
         """
@@ -58,5 +59,5 @@ class EventData:
         except (BlobCorrupt, BlobTooLarge):
             raise EventDataLost(CORRUPT) from None
         attributes = {name: value for name, value in message.attributes.items() if name != DATAREF}
-        loaded = event.model_copy(update={"data": parse_data(content), "dataref": None})
+        loaded = event.model_copy(update={"data": decode_event_data(content), "dataref": None})
         return loaded, replace(message, attributes=attributes, data=content)

@@ -1,7 +1,7 @@
-"""The embedded bus: durable queues in SQLite, a file for each subscribing service, on one machine.
+"""The embedded bus: durable queues in SQLite files, for processes on one machine.
 
-A file per subscriber, because writers of a file wait for each other. Publishers write into every subscriber's file
-and wake its consumers by datagram; consumers also poll.
+Each subscribing service has a file of its own, because writers of one file wait for each other. A publisher writes into
+the file of every subscriber and wakes its consumers by datagram. Consumers also poll.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from aex_runtime.bus.port import (
     Disposition,
     Outgoing,
     Receiver,
-    check_subscription,
-    route,
+    check_subscriptions,
+    route_to_subscribers,
 )
 from aex_runtime.clock import Clock, WallClock, epoch_micros
 from aex_runtime.ids import Ids, RandomIds
@@ -42,7 +42,10 @@ class EmbeddedBus:
     def __init__(
         self, directory: Path, clock: Clock | None = None, ids: Ids | None = None, policy: ConsumePolicy | None = None
     ) -> None:
-        """`policy.visibility` is for hung consumers; the messages of a dead one are released at once."""
+        """Create a bus that touches nothing before its first use.
+
+        `policy.visibility` matters for hung consumers only: the messages of a dead process are released at once.
+        """
         self._directory = directory
         self._clock = clock or WallClock()
         self._ids = ids or RandomIds()
@@ -52,10 +55,10 @@ class EmbeddedBus:
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         now = epoch_micros(self._clock.now())
-        queues = route(TOPICS, messages)
+        queues = route_to_subscribers(TOPICS, messages)
         writers = [self._writer(service) for service in queues]
         inserts = [
-            writer.run(partial(embedded_table.insert, messages=pairs, now=now), durable=True)
+            writer.run(partial(embedded_table.insert_messages, messages=pairs, now_micros=now), durable=True)
             for writer, pairs in zip(writers, queues.values(), strict=True)
         ]
         # Each is awaited even if one fails, so that none remains running.
@@ -64,7 +67,7 @@ class EmbeddedBus:
                 raise result
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        check_subscription(TOPICS, service, topics)
+        check_subscriptions(TOPICS, service, topics)
         writer, wake = self._writer(service), asyncio.Event()
         folder = self._directory / f"{service}.consumers"
         try:
@@ -75,14 +78,14 @@ class EmbeddedBus:
         try:
             await ConsumeLoop(queue, receive, concurrency, self._policy, wake, self._ids).run()
         finally:
-            presence.withdraw()
+            presence.unregister()
 
-    async def backlog(self, service: str) -> int:
-        """Return the number of messages that a service has not acked. Raises `BusUnavailable`."""
-        return await self._writer(service).run(embedded_table.count, durable=False)
+    async def count_unacked(self, service: str) -> int:
+        """Return the number of a service's messages that are not acked. Raises `BusUnavailable`."""
+        return await self._writer(service).run(embedded_table.count_messages, durable=False)
 
-    async def oldest_unhandled_s(self, service: str) -> float:
-        """See `ReportsQueueAge`."""
+    async def oldest_unacked_age_s(self, service: str) -> float:
+        """Return the age of the oldest message that is not acked; see `ReportsQueueAge`."""
         since = await self._writer(service).run(embedded_table.oldest_enqueued_at, durable=False)
         return 0.0 if since is None else max(0.0, (epoch_micros(self._clock.now()) - since) / 1e6)
 
@@ -113,7 +116,7 @@ class EmbeddedBus:
 
 
 class _ServiceQueue:
-    """A service's queue file, for one consumer."""
+    """The queue file of a service, as one consumer sees it."""
 
     def __init__(
         self, writer: QueueWriter, presence: ConsumerPresence, topics: Sequence[str], clock: Clock, lease: timedelta
@@ -131,9 +134,9 @@ class _ServiceQueue:
         token, now, until = self._new_lease()
 
         def work(connection: Connection) -> tuple[list[LeasedMessage], int | None, bool]:
-            messages = embedded_table.lease(connection, self._topics, limit, token, now, until)
-            next_at = embedded_table.next_visible(connection, self._topics, now) if len(messages) < limit else now
-            return messages, next_at, embedded_table.has_suspects(connection, self._topics, now)
+            messages = embedded_table.lease_messages(connection, self._topics, limit, token, now, until)
+            next_at = embedded_table.next_visible_at(connection, self._topics, now) if len(messages) < limit else now
+            return messages, next_at, embedded_table.has_visible_suspects(connection, self._topics, now)
 
         messages, next_at, has_suspects = await self._writer.run(work, durable=False)
         next_in_s = None if next_at is None else (next_at - now) / 1e6
@@ -142,14 +145,20 @@ class _ServiceQueue:
     async def lease_suspect(self) -> LeasedMessage | None:
         token, now, until = self._new_lease()
         work = partial(
-            embedded_table.lease, topics=self._topics, limit=1, token=token, now=now, until=until, suspects=True
+            embedded_table.lease_messages,
+            topics=self._topics,
+            limit=1,
+            token=token,
+            now_micros=now,
+            until_micros=until,
+            suspects=True,
         )
         return next(iter(await self._writer.run(work, durable=False)), None)
 
     async def resolve(self, leased: LeasedMessage, disposition: Disposition) -> bool:
         def work(connection: Connection) -> bool:
             if isinstance(disposition, Ack):
-                return embedded_table.remove(connection, leased.row, leased.token)
+                return embedded_table.delete_leased(connection, leased.row, leased.token)
             visible_at = self._micros_after(disposition.delay)
             return embedded_table.requeue(connection, leased.row, leased.token, visible_at, disposition.counted)
 
@@ -157,26 +166,28 @@ class _ServiceQueue:
 
     async def extend(self, messages: Sequence[LeasedMessage]) -> None:
         leases = [(leased.row, leased.token) for leased in messages]
-        work = partial(embedded_table.extend, leases=leases, until=self._micros_after(self._lease))
+        work = partial(embedded_table.extend_leases, leases=leases, until_micros=self._micros_after(self._lease))
         await self._writer.run(work, durable=False)
 
     async def release_all(self) -> None:
-        work = partial(embedded_table.release, owner=self._presence.name, counted=False)
+        work = partial(embedded_table.release_owned, owner=self._presence.name, counted=False)
         await self._writer.run(work, durable=False)
 
     async def _release_dead_consumers(self) -> None:
-        """Release the messages of dead consumers, once a second, before their visibility time-outs."""
+        """Release the messages of dead consumers; does nothing if called again within a second."""
         now_s = asyncio.get_running_loop().time()
         if now_s < self._next_check_s:
             return
         self._next_check_s = now_s + _PRESENCE_CHECK_S
-        for name in self._presence.find_dead():
-            released = await self._writer.run(partial(embedded_table.release, owner=name, counted=True), durable=False)
-            self._presence.remove(name)
+        for name in self._presence.find_dead_consumers():
+            released = await self._writer.run(
+                partial(embedded_table.release_owned, owner=name, counted=True), durable=False
+            )
+            self._presence.remove_dead_consumer(name)
             _log.warning("dead_consumer_found", consumer=name, deliveries_freed=released)
 
     def _new_lease(self) -> tuple[str, int, int]:
-        """Return a new token, the present time, and the end of a lease that begins now."""
+        """Return a new token, the present time, and the end of a lease from now; times in microseconds."""
         self._leases += 1
         return f"{self._presence.name}/{self._leases}", epoch_micros(self._clock.now()), self._micros_after(self._lease)
 

@@ -1,8 +1,8 @@
-"""The presence of a queue's consumers, and their wake-ups.
+"""Files that show which consumers of a queue are alive, and datagrams that wake them.
 
-Each consumer has a file `{port}-{name}` beside the queue and holds a lock on it. The kernel releases the lock when the
-process dies, so a file that can be locked belongs to a dead consumer. Process ids would not do: they are reused, and
-differ between containers.
+Each consumer locks a file `{port}-{name}` beside the queue. The kernel releases the lock when the process dies. So a
+file that another process can lock belongs to a dead consumer. Process ids would not show that, because they are reused
+and differ between containers.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class _Wake(asyncio.DatagramProtocol):
 
 
 class ConsumerPresence:
-    """A consumer's socket, which wakes it, and its locked file."""
+    """A living consumer: its locked file, and the socket whose datagrams wake it."""
 
     def __init__(self, folder: Path, name: str, transport: asyncio.DatagramTransport, lock: int) -> None:
         self._folder = folder
@@ -35,7 +35,10 @@ class ConsumerPresence:
 
     @classmethod
     async def register(cls, folder: Path, name: str, wake: asyncio.Event) -> "ConsumerPresence":
-        """Register a consumer as `{port}-{name}`; datagrams to the port set `wake`. Raises `OSError`."""
+        """Create the locked file `{port}-{name}` of a consumer and open its socket.
+
+        A datagram to the port sets `wake`. Raises `OSError`.
+        """
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_datagram_endpoint(lambda: _Wake(wake), local_addr=(_LOOPBACK, 0))
         port = transport.get_extra_info("sockname")[1]
@@ -46,31 +49,34 @@ class ConsumerPresence:
             raise
         return cls(folder, f"{port}-{name}", transport, lock)
 
-    def withdraw(self) -> None:
-        """Remove the consumer's file and close its socket."""
+    def unregister(self) -> None:
+        """Delete the consumer's file and close its socket."""
         self._transport.close()
         (self._folder / self.name).unlink(missing_ok=True)
         os.close(self._lock)
 
-    def find_dead(self) -> list[str]:
-        """Return the names of consumers that died."""
+    def find_dead_consumers(self) -> list[str]:
+        """Return the file names of other consumers whose processes have died."""
         others = [name for name in _list_consumers(self._folder) if name != self.name]
         return [name for name in others if _is_dead(self._folder / name)]
 
-    def remove(self, name: str) -> None:
-        """Remove a dead consumer's file."""
+    def remove_dead_consumer(self, name: str) -> None:
+        """Delete the file of a dead consumer."""
         (self._folder / name).unlink(missing_ok=True)
 
 
 class Waker:
-    """Wakes the consumers of a queue. For one thread."""
+    """A callable that wakes all consumers of one queue by datagrams to the ports in their file names.
+
+    An instance is for one thread.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._socket: socket.socket | None = None
 
     def __call__(self) -> None:
-        """Send a datagram to each consumer. Never fails: a lost datagram costs a poll interval at most."""
+        """Send a datagram to each consumer. Never fails: without it a consumer polls, a second later at most."""
         for name in _list_consumers(self._folder):
             with suppress(OSError):
                 self._open_socket().sendto(b"!", (_LOOPBACK, int(name.partition("-")[0])))
@@ -83,7 +89,7 @@ class Waker:
         return self._socket
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket that sends the datagrams."""
         if self._socket is not None:
             self._socket.close()
 
@@ -97,7 +103,10 @@ def _list_consumers(folder: Path) -> list[str]:
 
 
 def _create_locked(folder: Path, name: str) -> int:
-    """Create and lock the file under a hidden name, then rename it: the lock remains."""
+    """Create and lock a file under a hidden name, rename it and return its descriptor.
+
+    The lock survives the renaming, so that the file is never visible without it.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # mkdir gives parents the umask's mode
     folder.mkdir(exist_ok=True, mode=0o700)
     hidden = folder / f".{name}"

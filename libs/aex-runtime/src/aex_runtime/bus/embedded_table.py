@@ -1,4 +1,4 @@
-"""The table of a queue file, and its statements. Times are microseconds since 1970; 0 means at once."""
+"""The SQL table of a queue file. Times are microseconds since 1970; the time 0 means at once."""
 
 import json
 import sqlite3
@@ -10,9 +10,9 @@ from aex_runtime.bus.consume_loop import LeasedMessage
 from aex_runtime.bus.port import Delivery, Message
 
 FORMAT = 2
-"""The file's `user_version`; other formats are refused."""
+"""The `user_version` of the file; files of other formats are refused."""
 SUSPECT_AFTER = 2
-"""Deliveries in a row without a result, after which a message is a suspect."""
+"""Consecutive deliveries without a result after which a message is a suspect."""
 
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS messages (
@@ -34,8 +34,11 @@ _SCHEMA = (
 )
 
 
-def create(connection: Connection) -> None:
-    """Create the table if it is missing. Raises `sqlite3.DatabaseError` for a file of another format."""
+def create_table(connection: Connection) -> None:
+    """Create the table and its indexes if they are missing.
+
+    Raises `sqlite3.DatabaseError` for a file of another format.
+    """
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     if found == FORMAT:
         return
@@ -45,25 +48,26 @@ def create(connection: Connection) -> None:
         connection.execute(statement)
 
 
-def insert(connection: Connection, messages: Sequence[tuple[str, Message]], now: int) -> None:
-    """Add messages with their topics, visible at once."""
-    rows = [(topic, json.dumps(message.attributes), message.data, now) for topic, message in messages]
+def insert_messages(connection: Connection, messages: Sequence[tuple[str, Message]], now_micros: int) -> None:
+    """Insert pairs of topic and message, which are visible at once."""
+    rows = [(topic, json.dumps(message.attributes), message.data, now_micros) for topic, message in messages]
     connection.executemany("INSERT INTO messages (topic, attributes, data, enqueued_at) VALUES (?, ?, ?, ?)", rows)
 
 
-def lease(
+def lease_messages(
     connection: Connection,
     topics: Sequence[str],
     limit: int,
     token: str,
-    now: int,
-    until: int,
+    now_micros: int,
+    until_micros: int,
     *,
     suspects: bool = False,
 ) -> list[LeasedMessage]:
-    """Lease up to `limit` visible messages under `token` until `until`: suspects, or only others.
+    """Lease up to `limit` visible messages under `token` until `until_micros`, and return them.
 
-    `died` of a stored row counts this delivery until its result is known.
+    With `suspects` only suspects are leased, the one with the fewest deaths first. Without it only other messages are,
+    retries first. The column `died` counts this delivery until its result is known.
     """
     marks = ", ".join("?" * len(topics))
     # The suspect with the fewest deaths first: most likely the others were delivered beside it.
@@ -73,50 +77,56 @@ def lease(
                      WHERE visible_at <= ? AND topic IN ({marks}) AND died {comparison} {SUSPECT_AFTER}
                      ORDER BY {order} LIMIT ?)
         RETURNING id, topic, attributes, data, attempts, died - 1"""  # noqa: S608 no value is inserted
-    with closing(connection.execute(statement, (token, until, now, *topics, limit))) as cursor:
+    with closing(connection.execute(statement, (token, until_micros, now_micros, *topics, limit))) as cursor:
         return [
             LeasedMessage(token, number, Delivery(topic, Message(json.loads(attributes), data), attempts, died))
             for number, topic, attributes, data, attempts, died in sorted(cursor.fetchall())
         ]
 
 
-def has_suspects(connection: Connection, topics: Sequence[str], now: int) -> bool:
-    """Return whether a suspect is visible."""
+def has_visible_suspects(connection: Connection, topics: Sequence[str], now_micros: int) -> bool:
+    """Return whether a suspect with one of these topics is visible."""
     marks = ", ".join("?" * len(topics))
     statement = f"""SELECT 1 FROM messages WHERE died >= {SUSPECT_AFTER} AND visible_at <= ? AND topic IN ({marks})
         LIMIT 1"""  # noqa: S608 no value is inserted
-    return connection.execute(statement, (now, *topics)).fetchone() is not None
+    return connection.execute(statement, (now_micros, *topics)).fetchone() is not None
 
 
-def next_visible(connection: Connection, topics: Sequence[str], now: int) -> int | None:
-    """Return the time at which the next delayed or leased message becomes visible, or None."""
+def next_visible_at(connection: Connection, topics: Sequence[str], now_micros: int) -> int | None:
+    """Return the time at which the next delayed or leased message becomes visible; None if there is none."""
     marks = ", ".join("?" * len(topics))
     statement = f"""SELECT visible_at FROM messages WHERE visible_at > ? AND topic IN ({marks})
         ORDER BY visible_at LIMIT 1"""  # noqa: S608 no value is inserted
-    found = connection.execute(statement, (now, *topics)).fetchone()
+    found = connection.execute(statement, (now_micros, *topics)).fetchone()
     return None if found is None else int(found[0])
 
 
-def remove(connection: Connection, number: int, token: str) -> bool:
-    """Delete a message; return False if `token` no longer leases it."""
-    return connection.execute("DELETE FROM messages WHERE id = ? AND claim = ?", (number, token)).rowcount == 1
+def delete_leased(connection: Connection, row: int, token: str) -> bool:
+    """Delete a message; return False if `token` does not lease it any more."""
+    return connection.execute("DELETE FROM messages WHERE id = ? AND claim = ?", (row, token)).rowcount == 1
 
 
-def requeue(connection: Connection, number: int, token: str, visible_at: int, counted: bool) -> bool:
-    """Make a message visible at `visible_at`; return False if `token` no longer leases it."""
+def requeue(connection: Connection, row: int, token: str, visible_at: int, counted: bool) -> bool:
+    """Make a leased message visible again at a time; return False if `token` does not lease it any more.
+
+    Without `counted` the delivery is no attempt.
+    """
     statement = """UPDATE messages SET claim = NULL, visible_at = ?, attempts = attempts - ?, died = 0
         WHERE id = ? AND claim = ?"""
-    return connection.execute(statement, (visible_at, 0 if counted else 1, number, token)).rowcount == 1
+    return connection.execute(statement, (visible_at, 0 if counted else 1, row, token)).rowcount == 1
 
 
-def extend(connection: Connection, leases: Sequence[tuple[int, str]], until: int) -> None:
-    """Extend leases (number, token) until `until`."""
-    rows = [(until, number, token) for number, token in leases]
+def extend_leases(connection: Connection, leases: Sequence[tuple[int, str]], until_micros: int) -> None:
+    """Extend leases, given as pairs of row and token, until a time. Ended leases are skipped."""
+    rows = [(until_micros, row, token) for row, token in leases]
     connection.executemany("UPDATE messages SET visible_at = ? WHERE id = ? AND claim = ?", rows)
 
 
-def release(connection: Connection, owner: str, counted: bool) -> int:
-    """Release the messages of `owner` (the part of a token before its slash); return their number."""
+def release_owned(connection: Connection, owner: str, counted: bool) -> int:
+    """End all leases of `owner`, make the messages visible at once, and return their number.
+
+    `owner` is the part of a token before its slash. Without `counted` the deliveries are no attempts.
+    """
     statement = """UPDATE messages SET claim = NULL, visible_at = 0, attempts = attempts - ?, died = died - ?
         WHERE claim > ? || '/' AND claim < ? || '0'"""  # '0' is the character after '/'
     uncounted = 0 if counted else 1
@@ -130,7 +140,7 @@ def oldest_enqueued_at(connection: Connection) -> int | None:
     return None if found is None else int(found[0])
 
 
-def count(connection: Connection) -> int:
+def count_messages(connection: Connection) -> int:
     """Return the number of messages that are not acked."""
     (found,) = connection.execute("SELECT count(*) FROM messages").fetchone()
     return int(found)

@@ -1,4 +1,4 @@
-"""The writer of a queue file: work of several callers shares a commit."""
+"""The writer of a queue file, in which the operations of several callers share a commit."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -21,14 +21,17 @@ _MAX_WAL_BYTES = 64 * 1024 * 1024
 
 
 _Job = tuple[QueueOperation[Any], bool]
-"""Operation, and True if it must be on disk at its end."""
+"""An operation, and whether its result must be on the disk when the caller gets it."""
 
 
 class QueueWriter:
-    """Runs work on one queue file in the order of submission."""
+    """A thread that runs operations on one queue file, in the order in which they were submitted."""
 
     def __init__(self, path: Path, on_durable: Callable[[], None], deadline_s: float = 10.0) -> None:
-        """`on_durable` is called in the writer's thread after each commit that held durable work."""
+        """Create a writer for the file at `path`.
+
+        `on_durable` is called in the writer's thread after each commit that included a durable operation.
+        """
         self._path = path
         self._deadline_s = deadline_s
         self._lock = WriteLock(path.with_suffix(".lock"))
@@ -47,16 +50,17 @@ class QueueWriter:
         )
         self._worker = GroupWorker(spec)
 
-    async def run(self, work: QueueOperation[T], *, durable: bool) -> T:
-        """Return the result of `work` once it is committed. It is done even if its caller gives up.
+    async def run(self, operation: QueueOperation[T], *, durable: bool) -> T:
+        """Run an operation and return its result once it is committed.
 
-        `durable`: on disk at return. Leases and acks need not be: at-least-once delivery allows a power cut to undo
-        them, and a killed process loses neither. Raises `BusUnavailable`, also past the deadline.
+        The operation runs even if the caller is cancelled. With `durable` the commit is on the disk. Leases and acks do
+        not need that: a killed process loses neither, and after a power cut they are only repeated. Raises
+        `BusUnavailable`, also past the deadline.
         """
-        return cast(T, await self._worker.submit((work, durable), self._deadline_s))
+        return cast(T, await self._worker.submit((operation, durable), self._deadline_s))
 
     async def close(self) -> None:
-        """Finish the submitted work, within the deadline, and close the file."""
+        """Finish the submitted operations, within the deadline, and close the file."""
         if await self._worker.close(self._deadline_s):
             self._lock.close()
 
@@ -75,7 +79,7 @@ class QueueWriter:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA journal_size_limit = {_MAX_WAL_BYTES}")
             with write_transaction(connection):
-                embedded_table.create(connection)
+                embedded_table.create_table(connection)
         except BaseException:
             connection.close()
             raise

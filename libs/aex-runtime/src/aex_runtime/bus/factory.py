@@ -1,4 +1,4 @@
-"""The choice of a bus by its URL."""
+"""The choice of an event bus by its URL."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,10 @@ _PROJECT = re.compile(PROJECT_ID, re.ASCII)
 
 
 def open_bus(url: str, emulator: str | None = None) -> Bus:
-    """Open the bus of a URL; it touches nothing before its first use. Raises `ValueError` for other URLs.
+    """Return the bus that a URL names; it connects and creates files only at its first use.
 
-    `emulator`: `host:port` of an emulator to use instead of Pub/Sub.
+    `emulator` is the `host:port` of a Pub/Sub emulator, used instead of Google's server. Raises `ValueError` for any
+    other URL, and if the libraries of the bus are not installed.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:

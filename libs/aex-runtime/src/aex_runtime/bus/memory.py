@@ -1,4 +1,4 @@
-"""A bus in memory, for the simulator and for tests, with a backlog without bound."""
+"""An event bus in memory, for the simulator and tests. Its queues have no limit."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,16 @@ from itertools import count
 
 from aex_models.events import TOPICS
 from aex_runtime.bus.consume_loop import ConsumeLoop, ConsumePolicy, LeaseBatch, LeasedMessage
-from aex_runtime.bus.port import Ack, Delivery, Disposition, Message, Outgoing, Receiver, check_subscription, route
+from aex_runtime.bus.port import (
+    Ack,
+    Delivery,
+    Disposition,
+    Message,
+    Outgoing,
+    Receiver,
+    check_subscriptions,
+    route_to_subscribers,
+)
 from aex_runtime.clock import Clock, WallClock
 from aex_runtime.ids import Ids, RandomIds
 
@@ -23,7 +32,7 @@ class _Row:
 
 
 class MemoryBus:
-    """Queues in dictionaries, by subscribing service."""
+    """A bus whose queues are dictionaries, one for each subscribing service."""
 
     def __init__(self, clock: Clock | None = None, ids: Ids | None = None, policy: ConsumePolicy | None = None) -> None:
         self._clock = clock or WallClock()
@@ -34,14 +43,14 @@ class MemoryBus:
         self._numbers = count(1)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        for service, pairs in route(TOPICS, messages).items():
+        for service, pairs in route_to_subscribers(TOPICS, messages).items():
             for topic, message in pairs:
                 self._rows.setdefault(service, {})[next(self._numbers)] = _Row(topic, message)
             for wake in self._wakes.get(service, ()):
                 wake.set()
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        check_subscription(TOPICS, service, topics)
+        check_subscriptions(TOPICS, service, topics)
         rows, owner, wake = self._rows.setdefault(service, {}), str(next(self._numbers)), asyncio.Event()
         queue = _MemoryQueue(rows, frozenset(topics), self._clock, self._policy.visibility, owner)
         self._wakes.setdefault(service, set()).add(wake)
@@ -50,8 +59,8 @@ class MemoryBus:
         finally:
             self._wakes[service].discard(wake)
 
-    async def backlog(self, service: str) -> int:
-        """Return the number of messages that a service has not acked."""
+    async def count_unacked(self, service: str) -> int:
+        """Return the number of a service's messages that are not acked."""
         return len(self._rows.get(service, ()))
 
     async def ping(self) -> None:
@@ -62,7 +71,7 @@ class MemoryBus:
 
 
 class _MemoryQueue:
-    """A service's rows, for one consumer."""
+    """The queue of a service, as one consumer sees it."""
 
     def __init__(
         self, rows: dict[int, _Row], topics: frozenset[str], clock: Clock, visibility: timedelta, owner: str
@@ -83,7 +92,7 @@ class _MemoryQueue:
         return LeaseBatch(leased, (min(later) - now).total_seconds() if later else None)
 
     async def lease_suspect(self) -> LeasedMessage | None:
-        """Return None: the queue ends with its process, so no message can have killed one."""
+        """Return None: this queue ends with its process, so that no message can have killed an earlier one."""
         return None
 
     def _lease_row(self, number: int, row: _Row, now: datetime) -> LeasedMessage:

@@ -1,4 +1,4 @@
-"""The event bus: at-least-once delivery, unordered, of the topics declared in `aex_models.events`."""
+"""The port of event buses: at-least-once delivery, in any order, of the topics in `aex_models.events`."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from aex_models.events import Topic
 
 
 class BusError(Exception):
-    """A refusal or failure of the bus."""
+    """A refusal or a failure of the bus; base class of its errors."""
 
 
 class BusUnavailable(BusError):
-    """An outage of the bus. Worth a retry."""
+    """An outage of the bus. The caller may retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message on the wire: CloudEvents attributes and JSON data."""
+    """An encoded event: the attributes of CloudEvents, and its data as JSON."""
 
     attributes: dict[str, str]
     data: bytes
@@ -26,26 +26,30 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A delivery of a message. `attempt` starts at 1 and does not count released deliveries.
-
-    `died`: the number of deliveries directly before this one without an ack or nack, probably because their process
-    died. 0 for a bus that does not know.
-    """
+    """A delivery of a message to a consumer."""
 
     topic: str
     message: Message
     attempt: int
+    """Number of this attempt, from 1. Released deliveries are not counted."""
     died: int = 0
+    """Consecutive deliveries just before this one without ack or nack, probably because the process died.
+
+    0 on a bus that does not know.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The end of a message."""
+    """A disposition: the message is handled, and the bus deletes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Another delivery after `delay`. Uncounted, it is no attempt."""
+    """A disposition: the bus delivers the message again after `delay`.
+
+    Without `counted` this delivery does not count as an attempt.
+    """
 
     delay: timedelta
     counted: bool = True
@@ -57,7 +61,10 @@ Receiver = Callable[[Delivery], Awaitable[Disposition]]
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message and its topic; with `subscriber`, for that service alone (a replayed dead letter)."""
+    """A message to publish to a topic.
+
+    With `subscriber` only this service gets it, as a replayed dead letter.
+    """
 
     topic: str
     message: Message
@@ -65,33 +72,39 @@ class Outgoing:
 
 
 class Bus(Protocol):
-    """Publishes to topics and consumes a service's subscriptions."""
+    """Publishes messages to topics and delivers them to the services that subscribe."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Publish durably for every subscriber. Raises `BusUnavailable`; then it may be repeated.
+        """Publish messages durably for every subscriber.
 
-        Raises `BusError` for an undeclared topic or subscriber, and for a message that this bus cannot carry; then
-        nothing is published.
+        Raises `BusUnavailable`; some may then be published, and the caller may repeat all. Raises `BusError`, and
+        publishes nothing, for an undeclared topic, for another subscriber, and for a message that this bus cannot
+        carry.
         """
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        """Deliver to `receive` until cancelled; a cancelled consumer finishes or releases its messages.
+        """Deliver the messages of some topics of a service to `receive`, until cancelled.
 
-        After a crash the message is delivered again after the visibility time-out, which counts as an attempt. A
-        message whose consumer died twice in a row is a suspect. It is delivered alone, after other messages, so that
-        a message that kills its process ends no other work. Outages of the bus are waited out.
-        Raises `BusError` for a topic that `service` does not subscribe to.
+        At most `concurrency` run at once. A cancelled consumer finishes or releases its messages. After a crash a
+        message is delivered again after the visibility time-out, and the lost delivery counts as an attempt. A message
+        whose consumer died twice in a row is a suspect: it is delivered alone, so that it ends no other work. Outages
+        are waited out. Raises `BusError` for a topic to which `service` does not subscribe.
         """
 
     async def ping(self) -> None:
-        """Return if the bus answers; raise `BusUnavailable` if not."""
+        """Return if the bus answers within a few seconds; else raise `BusUnavailable`."""
 
     async def close(self) -> None:
         """Close files and connections."""
 
 
-def route(topics: Mapping[str, Topic], messages: Sequence[Outgoing]) -> dict[str, list[tuple[str, Message]]]:
-    """Return the (topic, message) pairs of each subscriber. Raises `BusError` for undeclared names."""
+def route_to_subscribers(
+    topics: Mapping[str, Topic], messages: Sequence[Outgoing]
+) -> dict[str, list[tuple[str, Message]]]:
+    """Return the pairs of topic and message for each subscribing service.
+
+    Raises `BusError` for an undeclared topic, and for a named subscriber that does not subscribe to it.
+    """
     queues: dict[str, list[tuple[str, Message]]] = {}
     for outgoing in messages:
         topic = topics.get(outgoing.topic)
@@ -104,8 +117,8 @@ def route(topics: Mapping[str, Topic], messages: Sequence[Outgoing]) -> dict[str
     return queues
 
 
-def check_subscription(topics: Mapping[str, Topic], service: str, names: Sequence[str]) -> None:
-    """Raise `BusError` for a topic that is not declared, or that `service` does not subscribe to."""
+def check_subscriptions(topics: Mapping[str, Topic], service: str, names: Sequence[str]) -> None:
+    """Raise `BusError` for a topic that is not declared, or to which `service` does not subscribe."""
     for name in names:
         if name not in topics:
             raise BusError(f"{name} is not a declared topic")
@@ -115,10 +128,13 @@ def check_subscription(topics: Mapping[str, Topic], service: str, names: Sequenc
 
 @runtime_checkable
 class ReportsQueueAge(Protocol):
-    """A bus that can read its queues. For Pub/Sub, see Google's `subscription/oldest_unacked_message_age`."""
+    """A bus that can read the ages of its messages.
 
-    async def oldest_unhandled_s(self, service: str) -> float:
-        """Return the age in seconds of the oldest event that `service` has not acked; 0 if there is none.
+    Pub/Sub cannot; its metric `subscription/oldest_unacked_message_age` is for that.
+    """
 
-        Deliveries in progress and delayed events count. Raises `BusUnavailable`.
+    async def oldest_unacked_age_s(self, service: str) -> float:
+        """Return the age in seconds of the oldest message that `service` has not acked; 0 if there is none.
+
+        Delayed messages and deliveries in progress count. Raises `BusUnavailable`.
         """

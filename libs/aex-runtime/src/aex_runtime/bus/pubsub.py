@@ -1,4 +1,4 @@
-"""The bus on Google Cloud Pub/Sub, or on its emulator."""
+"""An event bus on Google Cloud Pub/Sub, or on its emulator."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from google.pubsub_v1.types import GetTopicRequest, PublishRequest, PubsubMessag
 from aex_models.events import TOPICS, Topic
 from aex_runtime.bus import pubsub_topology as topology
 from aex_runtime.bus.consume_loop import ConsumeLoop, ConsumePolicy
-from aex_runtime.bus.port import BusError, Outgoing, Receiver, check_subscription, route
+from aex_runtime.bus.port import BusError, Outgoing, Receiver, check_subscriptions, route_to_subscribers
 from aex_runtime.bus.pubsub_connection import PubSubConnection
 from aex_runtime.bus.pubsub_queue import PubSubQueue
 from aex_runtime.bus.pubsub_stream import FlowControl, StreamingPull, Subscription
@@ -31,18 +31,20 @@ _Request: Any = PublishRequest.pb()
 
 _PING_TIMEOUT_S = 3.0
 _LIFETIME = timedelta(minutes=10)
-"""Lifetime of a stream; it bounds the life of a dead one."""
+"""Lifetime of a stream. It limits how long a dead connection stays unnoticed."""
 _EMULATOR_LIFETIME = timedelta(seconds=3)
 """Lifetime of a stream on an emulator, which does not notice a killed process.
 
-The emulator delivers to the stream until its deadline: twice the lifetime, and well within the ack deadline.
+The emulator delivers to a stream until its deadline, which is twice the lifetime and well within the ack deadline.
 """
 _WINDOW_PER_HANDLER = 2
-"""Unfinished messages of a subscription per handler: one being handled, one fetched ahead. Small, so that replicas
-share a backlog, and a crash counts as an attempt of few messages."""
+"""Unacked messages of a subscription per handler: the one being handled and the next.
+
+It is small so that replicas share a backlog, and a crash costs few messages an attempt.
+"""
 
 
-def check_limits(outgoing: Outgoing) -> None:
+def check_message_limits(outgoing: Outgoing) -> None:
     """Raise `BusError` for a message that Pub/Sub would refuse. The text quotes no data."""
     message, topic = outgoing.message, outgoing.topic
     if not message.data and not message.attributes:
@@ -67,10 +69,13 @@ def _attribute_bytes(topic: str, name: str, value: str) -> int:
     return name_bytes + value_bytes + _MESSAGE_OVERHEAD_BYTES
 
 
-def publish_requests(
+def build_publish_requests(
     project: str, messages: Sequence[tuple[Outgoing, int]], max_bytes: int = _MAX_BYTES
 ) -> list[PublishRequest]:
-    """Return the fewest requests within the limits, one topic each. `messages` have attempts."""
+    """Build as few publish requests as the limits allow, each for one topic.
+
+    `messages` are pairs of a message and the attempts that it has used.
+    """
     requests: list[PublishRequest] = []
     latest: dict[str, tuple[Any, int]] = {}
     for outgoing, attempts in messages:
@@ -87,7 +92,7 @@ def publish_requests(
 
 
 class PubSubBus:
-    """A bus in a project, which any number of processes may share."""
+    """A bus on the topics and subscriptions of a project, which any number of processes may share."""
 
     def __init__(
         self,
@@ -100,10 +105,11 @@ class PubSubBus:
         deadline_s: float = 10.0,
         stream_lifetime: timedelta | None = None,
     ) -> None:
-        """`policy`: only its `drain` counts, because the server pushes messages.
+        """Create a bus that connects at its first use.
 
-        `emulator`: `host:port`. `deadline_s`: of a call with its retries. `stream_lifetime`: after which a stream is
-        opened again; by default one that suits the server.
+        Only `drain` of `policy` is used, because the server pushes messages. `emulator` is `host:port`. `deadline_s`
+        bounds a call with its retries. A stream is opened again after `stream_lifetime`; None chooses what suits the
+        server.
         """
         self._topics = topics
         self._policy = policy or ConsumePolicy()
@@ -112,23 +118,25 @@ class PubSubBus:
         self._connection = PubSubConnection(project, emulator, topics, self._ids, deadline_s)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        route(self._topics, messages)
+        route_to_subscribers(self._topics, messages)
         for outgoing in messages:
-            check_limits(outgoing)
+            check_message_limits(outgoing)
         await self._publish([(outgoing, 0) for outgoing in messages])
 
     async def consume(self, service: str, topics: Sequence[str], receive: Receiver, concurrency: int) -> None:
-        check_subscription(self._topics, service, topics)
+        check_subscriptions(self._topics, service, topics)
         self._connection.check_open()
         wake = asyncio.Event()
         subscriptions = {topic: self._subscription(topic, service, concurrency) for topic in topics}
         queue = PubSubQueue(service, subscriptions, wake, self._publish)
         async with asyncio.TaskGroup() as background:
-            extender = background.create_task(queue.extend_leases())  # also while running handlers finish
+            extender = background.create_task(
+                queue.extend_leases_until_cancelled()
+            )  # also while running handlers finish
             try:
                 async with asyncio.TaskGroup() as tasks:  # cancelled together: the streams end while handlers finish
                     for topic, each in subscriptions.items():
-                        pull = StreamingPull(each, partial(queue.take, topic), self._ids, self._lifetime)
+                        pull = StreamingPull(each, partial(queue.add_received, topic), self._ids, self._lifetime)
                         tasks.create_task(pull.run())
                     tasks.create_task(ConsumeLoop(queue, receive, concurrency, self._policy, wake, self._ids).run())
             finally:
@@ -136,17 +144,19 @@ class PubSubBus:
                 extender.cancel()
 
     async def ping(self) -> None:
-        topic = topology.topic_path(self._connection.project, topology.probed_topic(self._topics))
+        topic = topology.topic_path(self._connection.project, topology.readiness_topic(self._topics))
         request = GetTopicRequest(topic=topic)
-        await self._connection.send(topic, lambda clients: clients.publisher.get_topic, request, _PING_TIMEOUT_S)
+        await self._connection.send_with_retries(
+            topic, lambda clients: clients.publisher.get_topic, request, _PING_TIMEOUT_S
+        )
 
     async def close(self) -> None:
         await self._connection.close()
 
     async def _publish(self, messages: Sequence[tuple[Outgoing, int]], deadline_s: float | None = None) -> None:
-        requests = publish_requests(self._connection.project, messages)
+        requests = build_publish_requests(self._connection.project, messages)
         sent = (
-            self._connection.send(each.topic, lambda clients: clients.publisher.publish, each, deadline_s)
+            self._connection.send_with_retries(each.topic, lambda clients: clients.publisher.publish, each, deadline_s)
             for each in requests
         )
         # Each is awaited even if one fails, so that none remains running.

@@ -1,4 +1,4 @@
-"""The connection of a bus to Pub/Sub: deadlines, retries and translated errors."""
+"""The connection to Pub/Sub or its emulator, with deadlines, retries and translated errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -20,7 +20,7 @@ from google.pubsub_v1.types import StreamingPullRequest, StreamingPullResponse
 from aex_models.backoff import Backoff
 from aex_models.events import Topic
 from aex_runtime.bus.port import BusError, BusUnavailable
-from aex_runtime.bus.pubsub_topology import create_missing
+from aex_runtime.bus.pubsub_topology import create_missing_resources
 from aex_runtime.ids import Ids
 from aex_runtime.retry import Retries
 
@@ -39,7 +39,7 @@ _KEEPALIVE = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.http2.ping_timeout_ms", 5_000),  # ends the wait
 )
-"""Not for an emulator, which treats as many pings as an attack."""
+"""Options for Google's server only: an emulator treats so many pings as an attack."""
 
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
@@ -60,7 +60,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """A channel, and the two halves of the API on it."""
+    """A channel, and the clients for publishing and subscribing over it."""
 
     channel: grpc.aio.Channel
     publisher: PublisherAsyncClient
@@ -68,12 +68,15 @@ class Clients:
 
 
 class PubSubConnection:
-    """Calls over a channel, which the first call opens. On an emulator it also creates missing resources."""
+    """Calls to Pub/Sub with retries. The first call opens the channel.
+
+    On an emulator it also creates missing topics and subscriptions.
+    """
 
     def __init__(
         self, project: str, emulator: str | None, topics: Mapping[str, Topic], ids: Ids, deadline_s: float
     ) -> None:
-        """`deadline_s`: of a call with its retries, unless the call has another."""
+        """Create a connection to a project. `deadline_s` is the default bound of a call with its retries."""
         self.project = project
         self._emulator = emulator
         self._topics = topics
@@ -84,12 +87,13 @@ class PubSubConnection:
         self._complete = emulator is None
         self._closed = False
 
-    async def call(
+    async def call_with_retries(
         self, resource: str, rpc: Callable[[Clients, float], Awaitable[T]], deadline_s: float | None = None
     ) -> T:
-        """Return the result of `rpc`, which gets the clients and its time-out in seconds.
+        """Call `rpc`, again after each temporary failure until the deadline, and return its result.
 
-        Raises `BusUnavailable`, and `BusError` for an invalid request, with the name of the resource.
+        `rpc` gets the clients and the remaining time in seconds. Raises `BusUnavailable`, or `BusError` for an invalid
+        request; their texts name `resource`.
         """
         end = asyncio.get_running_loop().time() + (self._deadline_s if deadline_s is None else deadline_s)
 
@@ -107,22 +111,28 @@ class PubSubConnection:
         except GoogleAPICallError as error:
             raise self.translate_error(resource, error) from None
 
-    async def send(
+    async def send_with_retries(
         self,
         resource: str,
         method: Callable[[Clients], Callable[..., Awaitable[T]]],
         request: Any,
         deadline_s: float | None = None,
     ) -> T:
-        """Return the response to a request, as `call` does."""
-        return await self.call(
+        """Send a request by a method of a client and return the response.
+
+        Retries and raises as `call_with_retries` does.
+        """
+        return await self.call_with_retries(
             resource, lambda clients, timeout_s: method(clients)(request, retry=None, timeout=timeout_s), deadline_s
         )
 
-    async def stream(
+    async def open_stream(
         self, subscription: str, requests: AsyncIterator[StreamingPullRequest], lifetime_s: float
     ) -> Stream:
-        """Open a streaming pull. Raises `BusUnavailable`; pass errors of its reading to `translate_error`."""
+        """Open a streaming pull, with retries. Raises `BusUnavailable`.
+
+        The stream ends after `lifetime_s`. Pass errors of reading it to `translate_error`.
+        """
 
         async def pull(clients: Clients, _: float) -> Stream:
             # The client would return the call only once it is connected: too late for a consumer that must stop.
@@ -131,12 +141,14 @@ class PubSubConnection:
             opened: Stream = streaming_pull(requests, timeout=lifetime_s, metadata=routing)
             return opened
 
-        return await self.call(subscription, pull)
+        return await self.call_with_retries(subscription, pull)
 
     def translate_error(self, resource: str, error: GoogleAPICallError | grpc.RpcError) -> BusError:
         """Return the bus's error for one of Google, without the server's text.
 
-        All but invalid requests are outages: a publisher must keep its events while a topic or permission is missing.
+        Only an invalid request is a `BusError`. All others are outages, so that a publisher keeps its events while a
+        topic or a permission is missing. On an emulator, an error of a missing resource also makes the next call create
+        missing ones.
         """
         if isinstance(error, grpc.RpcError):
             return self.translate_error(resource, from_grpc_error(error))  # type: ignore[no-untyped-call]
@@ -152,7 +164,7 @@ class PubSubConnection:
         return BusUnavailable(f"{resource}: {_FIXES.get(code, code.name)}")
 
     async def close(self) -> None:
-        """Close the channel. Running calls end with `BusUnavailable`."""
+        """Close the channel. Running calls raise `BusUnavailable`."""
         self._closed = True
         async with self._opening:
             clients, self._clients = self._clients, None
@@ -160,7 +172,7 @@ class PubSubConnection:
             await clients.channel.close()
 
     def check_open(self) -> None:
-        """Raise `BusUnavailable` once closed."""
+        """Raise `BusUnavailable` if the connection was closed."""
         if self._closed:
             raise BusUnavailable(f"the bus of project {self.project} is closed")
 
@@ -191,7 +203,9 @@ class PubSubConnection:
                 self._clients = Clients(channel, publisher, subscriber)
             if not self._complete:
                 clients, timeout_s = self._clients, max(end - asyncio.get_running_loop().time(), 0.001)
-                await create_missing(self.project, self._topics, clients.publisher, clients.subscriber, timeout_s)
+                await create_missing_resources(
+                    self.project, self._topics, clients.publisher, clients.subscriber, timeout_s
+                )
                 self._complete = True
             return self._clients
 

@@ -1,4 +1,4 @@
-"""A consumer's messages of a service's subscriptions, and their ack deadlines."""
+"""The messages that one consumer has received from Pub/Sub, and their ack deadlines."""
 
 import asyncio
 import heapq
@@ -16,14 +16,14 @@ from aex_runtime.bus.pubsub_stream import Received, Subscription
 from aex_runtime.bus.pubsub_topology import ACK_DEADLINE, split_bus_attributes
 
 Republish = Callable[[Sequence[tuple[Outgoing, int]], float], Awaitable[None]]
-"""Publishes messages with their attempts, within a time-out in seconds."""
+"""Function that publishes messages, each with the attempts that it has used, within a time-out in seconds."""
 
 _CALL_S = 3.0
-"""For calls within the ack deadline, or of a stopping process."""
+"""Time-out of calls that must end within the ack deadline or before the process stops."""
 _CHECKS_PER_LEASE = 10
-"""Searches for due extensions in the time of a lease."""
+"""Searches for leases to extend, per length of a lease."""
 _RETURN_LEASES = 6
-"""Leases after which a message with an expired lease is forgotten."""
+"""Lengths of a lease after which a message whose lease expired is forgotten."""
 _SUSPECT_AFTER = 3
 """Deliveries without a result after which a message is a suspect."""
 _log = structlog.get_logger(__name__)
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class OutstandingMessage:
-    """A delivered message without an ack. Times are on the event loop's clock."""
+    """A message that was delivered and is not acked. Times are on the event loop's clock."""
 
     topic: str
     ack_id: str
@@ -39,13 +39,13 @@ class OutstandingMessage:
     attempts: int
     """Attempts before the one in progress."""
     leased_until: float
-    """After this time the server delivers it again, to any consumer."""
+    """Time after which the server delivers the message again, to any consumer."""
     renew_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class AckDeadlines:
-    """The ack deadlines of the messages of a service's subscriptions."""
+    """Extends and ends the leases of messages, which are ack deadlines on the server."""
 
     service: str
     subscriptions: Mapping[str, Subscription]
@@ -53,26 +53,26 @@ class AckDeadlines:
     lease: timedelta
     republish: Republish
 
-    def start(self, outstanding: OutstandingMessage) -> None:
-        """Begin the lease of a new delivery, due for extension: a server may never redeliver without one."""
+    def start_lease(self, outstanding: OutstandingMessage) -> None:
+        """Begin the lease of a new delivery, due for extension, as a server needs one to redeliver."""
         outstanding.renew_at = loop_time()
         outstanding.leased_until = outstanding.renew_at + self.lease.total_seconds()
 
-    async def extend(self, messages: Iterable[OutstandingMessage]) -> None:
-        """Extend the leases that are due, three times while each lasts."""
+    async def extend_due(self, messages: Iterable[OutstandingMessage]) -> None:
+        """Extend the leases that are due: each three times while it lasts."""
         now = loop_time()
         due = [each for each in messages if each.renew_at <= now]
         await asyncio.gather(*(self._extend(*each) for each in _by_topic(due)))
 
-    async def release(self, messages: Iterable[OutstandingMessage]) -> None:
-        """Release messages at once; the server counts the attempt."""
+    async def release_counted(self, messages: Iterable[OutstandingMessage]) -> None:
+        """Release messages, so that the server delivers them again at once. It counts the attempt."""
         await asyncio.gather(*(self._release(*each) for each in _by_topic(messages)))
 
     async def republish_and_ack(self, messages: Sequence[OutstandingMessage]) -> None:
-        """Release messages at once and uncounted, and wait until all acks are sent.
+        """Release messages at once without counting the attempt, and wait until all acks are sent.
 
-        The server counts each delivery, also without a handler. A released message is therefore published again, for
-        this service alone and with its attempts, and only then acked.
+        The server counts each delivery. So a copy with the attempts used so far is published for this service alone,
+        then the message is acked. If publishing fails, the messages are released and counted.
         """
         copies = [(Outgoing(each.topic, each.message, self.service), each.attempts) for each in messages]
         try:
@@ -80,16 +80,16 @@ class AckDeadlines:
                 await self.republish(copies, _CALL_S)
         except BusError as error:
             _log.warning("republish_failed", count=len(messages), error=str(error))
-            await self.release(messages)
+            await self.release_counted(messages)
         else:
             for topic, group in _by_topic(messages):
-                self.subscriptions[topic].ack(each.ack_id for each in group)
+                self.subscriptions[topic].ack_soon(each.ack_id for each in group)
         await asyncio.gather(*(each.flush_acks(_CALL_S) for each in self.subscriptions.values()))
 
     async def _extend(self, topic: str, messages: Sequence[OutstandingMessage]) -> None:
         sent_at, length_s = loop_time(), self.lease.total_seconds()
         try:
-            await self.subscriptions[topic].set_deadline([each.ack_id for each in messages], self.lease, _CALL_S)
+            await self.subscriptions[topic].set_ack_deadline([each.ack_id for each in messages], self.lease, _CALL_S)
         except BusUnavailable as error:
             _log.warning("message_lease_extension_failed", held=len(messages), error=str(error))
             return
@@ -101,7 +101,7 @@ class AckDeadlines:
 
     async def _release(self, topic: str, messages: Sequence[OutstandingMessage]) -> None:
         try:
-            await self.subscriptions[topic].set_deadline([each.ack_id for each in messages], timedelta(), _CALL_S)
+            await self.subscriptions[topic].set_ack_deadline([each.ack_id for each in messages], timedelta(), _CALL_S)
         except BusUnavailable as error:  # the ack deadline releases them
             _log.warning("message_release_failed", count=len(messages), error=str(error))
 
@@ -114,9 +114,9 @@ def _by_topic(messages: Iterable[OutstandingMessage]) -> list[tuple[str, list[Ou
 
 
 class PubSubQueue:
-    """A `Queue` filled by streaming pulls, whose messages are leased from the server.
+    """A `Queue` of messages that streaming pulls have delivered to this process.
 
-    Failed messages wait here, because the server knows neither their attempts nor their retry time.
+    Failed messages wait in the process, because the server knows neither their attempts nor the time of their retry.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class PubSubQueue:
         republish: Republish,
         lease: timedelta = ACK_DEADLINE,
     ) -> None:
-        """`subscriptions`: the service's, by topic. `lease`: the ack deadline of a delivery."""
+        """`subscriptions`: by topic. `wake`: set when messages arrive. `lease`: ack deadline of a delivery."""
         self._service = service
         self._subscriptions = subscriptions
         self._wake = wake
@@ -136,18 +136,18 @@ class PubSubQueue:
         self._outstanding: dict[str, OutstandingMessage] = {}
         self._new: deque[str] = deque()
         self._suspects: list[str] = []
-        """New here, but delivered before without a result."""
+        """Messages that this process has not handled, and that had deliveries without a result before."""
         self._retries: list[tuple[float, str]] = []
         self._expired: dict[str, float] = {}
-        """Messages with an expired lease, and the time until which they are remembered."""
+        """Messages whose lease has expired, and the time until which they are remembered."""
         self._to_release: list[OutstandingMessage] = []
 
-    def take(self, topic: str, received: Sequence[Received]) -> None:
-        """Add messages that a stream delivered; those of other services are acked without handling."""
+    def add_received(self, topic: str, received: Sequence[Received]) -> None:
+        """Add messages from a stream and set `wake`; ack those for another service without handling them."""
         for each in received:
             message, addressee, republished = split_bus_attributes(each.message.attributes, each.message.data)
             if addressee not in {None, self._service}:
-                self._subscriptions[topic].ack([each.ack_id])
+                self._subscriptions[topic].ack_soon([each.ack_id])
                 continue
             key = f"{topic}/{each.message.message_id}"
             outstanding = self._outstanding.get(key)
@@ -160,11 +160,11 @@ class PubSubQueue:
                 outstanding.ack_id = each.ack_id
                 if self._expired.pop(key, None) is not None:
                     self._new.append(key)
-            self._deadlines.start(outstanding)
+            self._deadlines.start_lease(outstanding)
         self._wake.set()
 
     async def lease(self, limit: int) -> LeaseBatch:
-        """Return due retries first, then new messages."""
+        """Lease due retries, then new messages. Messages whose ack deadline has passed are skipped."""
         messages: list[LeasedMessage] = []
         now = loop_time()
         while len(messages) < limit and (key := self._next_due(now)) is not None:
@@ -179,7 +179,7 @@ class PubSubQueue:
         return LeaseBatch(messages, self._retries[0][0] - now if self._retries else None, has_suspects)
 
     async def lease_suspect(self) -> LeasedMessage | None:
-        """Return a random suspect: the server counts a death for all messages of the process."""
+        """Lease a random suspect, if there is one: the server counts a death for all messages of a process."""
         now = loop_time()
         while self._suspects:
             key = self._suspects.pop(random.randrange(len(self._suspects)))  # noqa: S311 no secret
@@ -193,30 +193,32 @@ class PubSubQueue:
         outstanding = self._outstanding[leased.token]
         if isinstance(disposition, Ack):
             del self._outstanding[leased.token]
-            self._subscriptions[outstanding.topic].ack([outstanding.ack_id])
+            self._subscriptions[outstanding.topic].ack_soon([outstanding.ack_id])
             return True
         due_at = loop_time() + disposition.delay.total_seconds()
         if disposition.counted:
             outstanding.attempts += 1
             # Not in an outage, which blocks all messages: the backlog is then for all replicas.
-            due_at = self._subscriptions[outstanding.topic].window.wait_until(due_at)
+            due_at = self._subscriptions[outstanding.topic].window.schedule_retry(due_at)
         heapq.heappush(self._retries, (due_at, leased.token))
         self._wake.set()
         return True
 
-    async def extend(self, messages: Sequence[LeasedMessage]) -> None:  # noqa: ARG002 `extend_leases` extends all
+    async def extend(self, messages: Sequence[LeasedMessage]) -> None:  # noqa: ARG002 `extend_leases_until_cancelled` extends all
         return None
 
-    async def extend_leases(self) -> None:
-        """Extend all leases until cancelled, also expired ones: the server may not have redelivered them."""
+    async def extend_leases_until_cancelled(self) -> None:
+        """Extend all leases on the server until cancelled, and release messages whose lease has expired."""
         while True:
             await asyncio.sleep(self._lease_s / _CHECKS_PER_LEASE)
             self._forget_expired()
             released, self._to_release = self._to_release, []
-            await asyncio.gather(self._deadlines.release(released), self._deadlines.extend(self._list_unexpired()))
+            await asyncio.gather(
+                self._deadlines.release_counted(released), self._deadlines.extend_due(self._list_unexpired())
+            )
 
     async def release_all(self) -> None:
-        """Release all messages, at once and uncounted, and wait until all acks are sent."""
+        """Release all messages at once and uncounted, and wait until all acks are sent."""
         messages = self._list_unexpired()
         for each in (self._outstanding, self._new, self._suspects, self._retries, self._expired):
             each.clear()
@@ -231,7 +233,7 @@ class PubSubQueue:
         return self._new.popleft() if self._new else None
 
     def _expire(self, key: str, outstanding: OutstandingMessage, now: float) -> None:
-        """Note an expired lease: the message may be redelivered, here or elsewhere."""
+        """Record an expired lease: the message may be delivered again, here or elsewhere."""
         self._expired[key] = now + _RETURN_LEASES * self._lease_s
         self._to_release.append(replace(outstanding))  # a copy: a redelivery changes the ack id
         _log.warning("lease_lapsed", topic=outstanding.topic, attempts=outstanding.attempts)

@@ -1,8 +1,8 @@
-"""A subscription's streaming pull, its flow control and its acks.
+"""Streaming pulls of a subscription, their flow control and the acks.
 
-Google's own streaming pull ends a stream by cancelling it. Messages in transit then wait for the ack deadline
-(measured on the emulator: 9 of 30 messages, 10 s). While the server does not answer, its threads do not end
-(measured: not in 45 s). This pull ends its side of the stream, and the server ends the stream.
+Google's own streaming pull ends a stream by cancelling it. Messages in transit then wait for the ack deadline (on the
+emulator 9 of 30 messages, for 10 s). Its threads do not end while the server does not answer (not in 45 s). The pull
+here ends its side of the stream and waits until the server ends the other.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from aex_runtime.retry import Retries
 from aex_runtime.yielding import wait_for_event
 
 Received = Any
-"""A plain `ReceivedMessage`: ack_id, delivery_attempt and message {message_id, attributes, data}."""
+"""A plain `ReceivedMessage` of protobuf: ack_id, delivery_attempt and message {message_id, attributes, data}."""
 
 _OUTAGE = Backoff(first=timedelta(milliseconds=100), cap=timedelta(seconds=5))
 _HEARTBEAT_S = 30.0
@@ -38,32 +38,32 @@ _log = structlog.get_logger(__name__)
 
 
 class FlowControl:
-    """The window of a stream: messages in work, and failed messages that wait for their retry.
+    """The window of a stream: how many unacked messages the server may have delivered.
 
-    The server delivers no more while as many messages as the window are unanswered. It does not distinguish the two
-    kinds, so waiting messages would block all others. Only a new stream has a new window.
+    The server stops at that number, whether messages are being handled or wait for a retry. So waiting messages must
+    not fill the window. An open stream keeps its window; a larger one needs a new stream.
     """
 
     def __init__(self, work_limit: int, total_limit: int = _MAX_WINDOW) -> None:
-        """`work_limit`: of messages in work. `total_limit`: of both kinds, at least the work limit."""
+        """`work_limit`: the most messages in handling. `total_limit`: the most with the waiting ones."""
         self._work_limit = work_limit
         self._total_limit = max(total_limit, work_limit)
         self._size = work_limit
         self._waiting: list[float] = []
         self.outgrown = asyncio.Event()
-        """Set if waiting messages leave less than half of the work limit, and a new stream would have more."""
+        """Set when waiting messages take over half of the work limit and a new stream would have a larger window."""
 
-    def open(self) -> int:
-        """Return the window of a new stream."""
+    def open_window(self) -> int:
+        """Return the window for a new stream: the work limit and the waiting messages, up to the total limit."""
         self.outgrown.clear()
         self._size = min(self._work_limit + self._count(), self._total_limit)
         return self._size
 
-    def wait_until(self, due_at: float) -> float:
-        """Count a failed message that waits; return the time of its retry, on the event loop's clock.
+    def schedule_retry(self, due_at: float) -> float:
+        """Count a failed message as waiting until `due_at`; return when to retry it, on the loop's clock.
 
-        If only the work limit remains, the retry is immediate: the message must not block others, and sooner uses up
-        its attempts.
+        If so many wait that only the work limit is left, the retry is at once. The message then uses up its attempts
+        sooner and does not block others.
         """
         if self._total_limit > self._work_limit and self._count() >= self._total_limit - self._work_limit:
             due_at = min(due_at, asyncio.get_running_loop().time() + _HURRIED_S)
@@ -80,7 +80,7 @@ class FlowControl:
 
 
 class Subscription:
-    """The acks of a subscription: one request at a time, each with all acks that wait."""
+    """Sends the acks of a subscription: one request at a time, with all acks that have gathered."""
 
     def __init__(self, connection: PubSubConnection, path: str, window: FlowControl) -> None:
         self.path = path
@@ -89,14 +89,14 @@ class Subscription:
         self._to_ack: list[str] = []
         self._acking: asyncio.Task[None] | None = None
 
-    def ack(self, ack_ids: Iterable[str]) -> None:
-        """Ack messages soon. A lost ack causes another delivery."""
+    def ack_soon(self, ack_ids: Iterable[str]) -> None:
+        """Queue acks, which a background task sends soon. A lost ack causes another delivery."""
         self._to_ack.extend(ack_ids)
         if self._to_ack and (self._acking is None or self._acking.done()):
             self._acking = asyncio.create_task(self._ack_all())
 
     async def flush_acks(self, timeout_s: float) -> None:
-        """Wait until all acks are sent; after the time-out the others are lost."""
+        """Wait until all queued acks are sent; after `timeout_s` give up those that are left, with a log line."""
         if self._acking is not None:
             _, late = await asyncio.wait({self._acking}, timeout=timeout_s)
             for task in late:
@@ -104,14 +104,14 @@ class Subscription:
                 await asyncio.wait({task})
                 _log.warning("acks_lost", subscription=self.path, reason="the consumer stopped")
 
-    async def set_deadline(self, ack_ids: Sequence[str], duration: timedelta, timeout_s: float) -> None:
-        """Set the ack deadline of messages; 0 releases them at once. Raises `BusUnavailable`."""
+    async def set_ack_deadline(self, ack_ids: Sequence[str], duration: timedelta, timeout_s: float) -> None:
+        """Set the ack deadline of messages, with retries; 0 releases them at once. Raises `BusUnavailable`."""
         seconds = math.ceil(duration.total_seconds())
         for start in range(0, len(ack_ids), _MAX_IDS):
             some = ack_ids[start : start + _MAX_IDS]
             request = types.ModifyAckDeadlineRequest(subscription=self.path, ack_ids=some, ack_deadline_seconds=seconds)
             try:
-                await self.connection.send(
+                await self.connection.send_with_retries(
                     self.path, lambda clients: clients.subscriber.modify_ack_deadline, request, timeout_s
                 )
             except BusUnavailable:
@@ -124,25 +124,30 @@ class Subscription:
             some, self._to_ack = self._to_ack[:_MAX_IDS], self._to_ack[_MAX_IDS:]
             request = types.AcknowledgeRequest(subscription=self.path, ack_ids=some)
             try:
-                await self.connection.send(self.path, lambda clients: clients.subscriber.acknowledge, request)
+                await self.connection.send_with_retries(
+                    self.path, lambda clients: clients.subscriber.acknowledge, request
+                )
             except BusError as error:
                 _log.warning("acks_lost", subscription=self.path, count=len(some), reason=str(error))
 
 
 class StreamingPull:
-    """A subscription's stream, opened again until cancelled, whose messages go to `take`."""
+    """Keeps a stream of a subscription open and passes its messages to `take`."""
 
     def __init__(
         self, subscription: Subscription, take: Callable[[Sequence[Received]], None], ids: Ids, lifetime: timedelta
     ) -> None:
-        """`lifetime`: of a stream, unless its window is outgrown; its deadline is twice that."""
+        """`lifetime`: after which a stream is replaced, unless its window is outgrown before.
+
+        The deadline of a stream is twice that.
+        """
         self._subscription = subscription
         self._take = take
         self._lifetime_s = lifetime.total_seconds()
         self._retries = Retries(_OUTAGE, ids)
 
     async def run(self) -> None:
-        """Pull until cancelled; outages are waited out."""
+        """Pull messages until cancelled; after an error open another stream, after a growing wait."""
         now = asyncio.get_running_loop().time
         while True:
             opened_at, reason = now(), "ended by the server"
@@ -155,12 +160,14 @@ class StreamingPull:
             await self._retries.log_and_wait("stream_reopened", reason, subscription=self._subscription.path)
 
     async def _pull(self) -> None:
-        """Open one stream after the other until one fails."""
+        """Open one stream after another until one fails."""
         is_open = True
         while is_open:
-            closing, window = asyncio.Event(), self._subscription.window.open()
+            closing, window = asyncio.Event(), self._subscription.window.open_window()
             requests = self._requests(closing, window)
-            call = await self._subscription.connection.stream(self._subscription.path, requests, 2 * self._lifetime_s)
+            call = await self._subscription.connection.open_stream(
+                self._subscription.path, requests, 2 * self._lifetime_s
+            )
             reading = asyncio.create_task(self._read(call))
             outgrown = asyncio.create_task(self._subscription.window.outgrown.wait())
             try:
@@ -187,7 +194,7 @@ class StreamingPull:
             raise self._subscription.connection.translate_error(self._subscription.path, error) from None
 
     async def _requests(self, closing: asyncio.Event, window: int) -> AsyncIterator[types.StreamingPullRequest]:
-        """Yield the opening request, then heartbeats; at its end the server ends the stream."""
+        """Yield the request that opens a stream, then heartbeats. When they end, the server ends the stream."""
         yield types.StreamingPullRequest(
             subscription=self._subscription.path,
             stream_ack_deadline_seconds=int(ACK_DEADLINE.total_seconds()),

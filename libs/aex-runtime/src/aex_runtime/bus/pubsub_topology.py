@@ -1,6 +1,6 @@
-"""Pub/Sub resources of the declared topics, and the bus's own attributes of messages.
+"""The topics and subscriptions in Pub/Sub, and the attributes that the bus adds to messages.
 
-An emulator starts empty, and the bus creates them there. Production is provisioned from the same data.
+An emulator starts empty, and the bus creates them there. In production they are provisioned from the same data.
 """
 
 import asyncio
@@ -18,23 +18,25 @@ from aex_models.events import Topic
 from aex_runtime.bus.port import Message
 
 DEAD_LETTERS = "aex.dead-letters"
-"""The topic, and its subscription, of messages that no process survived. Dead letters with a reason are in the
-services' stores."""
+"""Id of the topic, and of its subscription, for messages that killed every process.
+
+All other dead letters are in the stores of the services, with a reason.
+"""
 
 ACK_DEADLINE = timedelta(seconds=10)
-"""Time after which a message of a dead process is delivered again; consumers extend it."""
+"""Time after which the message of a dead process is delivered again. A living consumer extends it."""
 
 ADDRESSEE = "aex-to"
-"""The attribute with the only service that the message is for; consumers of others skip it."""
+"""Attribute with the only service that a message is for; consumers of other services skip it."""
 ATTEMPTS = "aex-attempts"
-"""The attribute with the attempts of a message that a stopped consumer published again."""
+"""Attribute with the attempts that a message had used when a stopping consumer published it again."""
 RESERVED = frozenset({ADDRESSEE, ATTEMPTS})
 _MAX_DIGITS = 6
 _log = structlog.get_logger(__name__)
 
 
 def add_bus_attributes(message: Message, addressee: str | None, attempts: int = 0) -> Message:
-    """Return the message with the bus's own attributes."""
+    """Return the message with the attributes of the bus for addressee and attempts, where they are set."""
     attributes = {} if addressee is None else {ADDRESSEE: addressee}
     if attempts:
         attributes[ATTEMPTS] = str(attempts)
@@ -42,7 +44,10 @@ def add_bus_attributes(message: Message, addressee: str | None, attempts: int = 
 
 
 def split_bus_attributes(attributes: Mapping[str, str], data: bytes) -> tuple[Message, str | None, int]:
-    """Return the message without the bus's attributes, its addressee and attempts; 0 if invalid."""
+    """Return the message without the bus's attributes, its addressee (None: all) and its attempts.
+
+    Attempts are 0 if the attribute is missing or invalid.
+    """
     own = dict(attributes)
     addressee, attempts = own.pop(ADDRESSEE, None), own.pop(ATTEMPTS, "")
     is_count = attempts.isascii() and attempts.isdigit() and len(attempts) <= _MAX_DIGITS
@@ -51,21 +56,21 @@ def split_bus_attributes(attributes: Mapping[str, str], data: bytes) -> tuple[Me
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSpec:
-    """A subscription, without expiry, order and filter.
+    """The settings of a subscription, which has no expiry, ordering, filter or retry policy.
 
-    It has no retry policy: the consumer decides the wait of a failed message. The server would add its own backoff
-    (measured: 1 s became 3 s, then more than 10 s).
+    The consumer decides how long a failed message waits. A retry policy would add the server's own backoff (measured: 1
+    s became 3 s, then more than 10 s).
     """
 
     id: str
     topic: str
     service: str | None
-    """The consuming service; None for the dead letters, which operators read."""
+    """The consuming service; None for the subscription to dead letters, which operators read."""
     ack_deadline: timedelta = ACK_DEADLINE
     retention: timedelta = timedelta(days=7)
     dead_letter_topic: str | None = DEAD_LETTERS
     max_delivery_attempts: int = 100
-    """Far above a consumer's limit. Without a dead-letter topic the server would report no attempts."""
+    """Far above a consumer's limit. The server reports attempts only where there is a dead-letter topic."""
 
 
 def subscription_id(topic: str, service: str) -> str:
@@ -74,46 +79,49 @@ def subscription_id(topic: str, service: str) -> str:
 
 
 def topic_ids(topics: Mapping[str, Topic]) -> tuple[str, ...]:
-    """Return the ids of all topics, also of those to which only users of the platform subscribe."""
+    """Return the ids of all topics, including that of dead letters and those without a subscriber."""
     return (*topics, DEAD_LETTERS)
 
 
 def subscription_specs(topics: Mapping[str, Topic]) -> Iterator[SubscriptionSpec]:
-    """Yield all subscriptions, that of the dead letters last."""
+    """Yield the specifications of all subscriptions; that to the dead letters is the last."""
     for topic in topics.values():
         for service in topic.subscribers:
             yield SubscriptionSpec(subscription_id(topic.name, service), topic.name, service)
     yield SubscriptionSpec(DEAD_LETTERS, DEAD_LETTERS, None, dead_letter_topic=None)
 
 
-def publishers(topic: Topic) -> tuple[str, ...]:
-    """Return a topic's publisher and its consumers, which publish messages again when they stop."""
+def publishing_services(topic: Topic) -> tuple[str, ...]:
+    """Return the services that need permission to publish to a topic.
+
+    These are its publisher, and its subscribers, which publish messages again when they stop.
+    """
     return tuple(dict.fromkeys((topic.publisher, *topic.subscribers)))
 
 
-def probed_topic(topics: Mapping[str, Topic]) -> str:
-    """Return the topic of the readiness probe, which every service must be permitted to read."""
+def readiness_topic(topics: Mapping[str, Topic]) -> str:
+    """Return the topic that the readiness probe reads; every service needs permission to read it."""
     return next(iter(topics))
 
 
 def topic_path(project: str, topic: str) -> str:
-    """Return the full name of a topic."""
+    """Return the resource name of a topic."""
     return f"projects/{project}/topics/{topic}"
 
 
 def subscription_path(project: str, subscription: str) -> str:
-    """Return the full name of a subscription."""
+    """Return the resource name of a subscription."""
     return f"projects/{project}/subscriptions/{subscription}"
 
 
-async def create_missing(
+async def create_missing_resources(
     project: str,
     topics: Mapping[str, Topic],
     publisher: PublisherAsyncClient,
     subscriber: SubscriberAsyncClient,
     timeout_s: float,
 ) -> None:
-    """Create the missing topics and subscriptions. Raises Google's errors."""
+    """Create the topics and subscriptions that are missing. Raises Google's errors."""
     messages = [TopicMessage(name=topic_path(project, topic)) for topic in topic_ids(topics)]
     created = await _create(publisher.create_topic(each, retry=None, timeout=timeout_s) for each in messages)
     specs = [_subscription(project, spec) for spec in subscription_specs(topics)]
@@ -123,7 +131,7 @@ async def create_missing(
 
 
 async def _create(creations: Iterable[Awaitable[object]]) -> int:
-    """Await the creations; return the number of new resources."""
+    """Await the creations and return the number of new resources; existing ones are no error."""
     results = await asyncio.gather(*creations, return_exceptions=True)
     failures = [each for each in results if isinstance(each, BaseException) and not isinstance(each, AlreadyExists)]
     if failures:

@@ -1,4 +1,4 @@
-"""Events on the wire: CloudEvents 1.0 in binary mode, as the Pub/Sub binding names attributes."""
+"""The encoding of events as messages: CloudEvents 1.0 in binary mode, as in its Pub/Sub binding."""
 
 import json
 import math
@@ -24,8 +24,11 @@ class Undecodable(ValueError):
     """A message that is no valid event. The text names attributes and paths, never values."""
 
 
-def encode(event: Event) -> Message:
-    """Return an event as a message, without a trace state too long for an attribute, as W3C allows."""
+def encode_event(event: Event) -> Message:
+    """Return the message of an event. A trace state that is too long for an attribute is omitted.
+
+    W3C's rules allow that.
+    """
     attributes = {
         "ce-specversion": event.specversion,
         "ce-id": event.id,
@@ -45,10 +48,10 @@ def encode(event: Event) -> Message:
     return Message(attributes, data.encode())
 
 
-def decode(message: Message) -> Event:
-    """Return a message's event, with its `dataref` instead of data that it does not carry.
+def decode_event(message: Message) -> Event:
+    """Return the event of a message. Raises `Undecodable`.
 
-    Unknown attributes are ignored. Raises `Undecodable`.
+    Unknown attributes are ignored. An event whose data are outside of the message has a `dataref` and empty data.
     """
     attributes = message.attributes
     missing = [_PREFIX + name for name in _REQUIRED if _PREFIX + name not in attributes]
@@ -60,26 +63,26 @@ def decode(message: Message) -> Event:
     fields: dict[str, Any] = {name: attributes[_PREFIX + name] for name in _REQUIRED}
     fields |= {name: attributes.get(name) for name in _TRACE}
     has_data = message.data or DATAREF not in attributes
-    fields |= {"data": parse_data(message.data)} if has_data else {"data": {}, "dataref": attributes[DATAREF]}
+    fields |= {"data": decode_event_data(message.data)} if has_data else {"data": {}, "dataref": attributes[DATAREF]}
     try:
         fields["time"] = datetime.fromisoformat(fields["time"])  # pydantic alone would accept "1700000000" as a time
         return Event.model_validate(fields)
     except ValidationError as error:
-        raise Undecodable(describe(error)) from None
+        raise Undecodable(describe_validation_error(error)) from None
     except ValueError:
         raise Undecodable("ce-time is not an RFC 3339 time") from None
 
 
-def describe(error: ValidationError) -> str:
-    """Return up to five paths and error types, without values: `award/cpc_rate: missing; …`."""
+def describe_validation_error(error: ValidationError) -> str:
+    """Return up to five paths with their error types, without values: `award/cpc_rate: missing; …`."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     texts = [f"{'/'.join(str(part) for part in each['loc'])}: {each['type']}" for each in problems[:5]]
     rest = len(problems) - len(texts)
     return "; ".join(texts) + (f"; and {rest} more" if rest else "")
 
 
-def parse_data(data: bytes) -> dict[str, Any]:
-    """Parse the data of an event. Raises `Undecodable`."""
+def decode_event_data(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in an event's data. Raises `Undecodable` for anything else."""
     try:
         parsed = json.loads(data.decode(), parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unique)
     except RecursionError:

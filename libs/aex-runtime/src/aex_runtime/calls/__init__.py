@@ -1,1 +1,1 @@
-"""Calls to other services."""
+"""Clients for calls to other services."""

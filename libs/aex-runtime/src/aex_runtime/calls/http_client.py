@@ -1,4 +1,4 @@
-"""An HTTP client for calls to other services, created by the first call."""
+"""An HTTP client for calls to other services, which the first call creates."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -10,16 +10,19 @@ if TYPE_CHECKING:
 
 
 class HttpClient(Protocol):
-    """The part of `httpx.AsyncClient` that calls need."""
+    """The method of `httpx.AsyncClient` that calls need."""
 
     async def request(
         self, method: str, url: str, *, content: str | None = None, headers: Mapping[str, str] | None = None
     ) -> "httpx.Response":
-        """Return the response of any status. Raises `httpx.HTTPError`."""
+        """Send a request and return the response, whatever its status. Raises `httpx.HTTPError`."""
 
 
 class LazyHttpClient:
-    """An `HttpClient` created by its first call, in a thread: loading the certificates takes 60 ms."""
+    """An `HttpClient` that creates its client at the first call, in a thread.
+
+    Loading the certificates takes 60 ms.
+    """
 
     def __init__(self, make: "Callable[[], httpx.AsyncClient]") -> None:
         self._make = make
@@ -42,7 +45,7 @@ class LazyHttpClient:
         return await self._made.request(method, url, content=content, headers=headers)
 
 
-def client_within(timeout_s: float) -> "httpx.AsyncClient":
+def create_http_client(timeout_s: float) -> "httpx.AsyncClient":
     """Return a client whose calls have this time-out."""
     import httpx  # noqa: PLC0415 60 ms with the certificates
 

@@ -1,1 +1,1 @@
-"""The HTTP kit: problems, identity, idempotency, pagination, limits, health."""
+"""Shared parts of the HTTP APIs: problems, guards, idempotency, paging, limits, health, metrics."""

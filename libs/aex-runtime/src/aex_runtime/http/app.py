@@ -1,4 +1,4 @@
-"""Assembly of a service's application: its routes, middleware, lifespan and background work."""
+"""Assembly of a service's application: its routes, middleware, lifespan and background tasks."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from aex_runtime.http.large_pages import LargePages
 from aex_runtime.http.limits import RATE_LIMITED, RateBounds, RateLimits
 from aex_runtime.http.metrics import GaugeSpec
 from aex_runtime.http.middleware import UNLOGGED_PATHS, RequestMiddleware
-from aex_runtime.http.openapi import describe_api, docs_routes
+from aex_runtime.http.openapi import docs_routes, install_openapi
 from aex_runtime.http.problems import add_problem_handlers
 from aex_runtime.http.routing import Public, ServiceRoute, find_dependency, join_routers
 from aex_runtime.http.streaming import OpenStreams
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 class UnguardedRoute(Exception):
-    """A route that names neither its roles nor a reason to be public."""
+    """A route that depends neither on `Allow` nor on `Public`, so that its access is not decided."""
 
 
 def build_app(
@@ -48,13 +48,13 @@ def build_app(
     gauges: Sequence[GaugeSpec] = (),
     measures: Sequence[Spec] = (),
 ) -> FastAPI:
-    """Return the application of a service. Raises `UnguardedRoute`.
+    """Build the application of a service. Raises `UnguardedRoute`.
 
-    `router` comes from `service_router()`. `tasks` are further background tasks; `resources` are entered before
-    background work and left after it. A missing required part ends the process (see `process.serve`); a missing
-    optional part is reported by `/readyz`.
+    `router` comes from `service_router()`. `tasks` are further background tasks. `resources` are entered before
+    background tasks start and left after they have stopped. If a required part becomes absent, the process ends (see
+    `process.serve`). An absent optional part is only reported by `/readyz`.
     """
-    background = partial(parts.background.running, subscriptions or {}, timers or {}, tasks)
+    background = partial(parts.background.run_tasks, subscriptions or {}, timers or {}, tasks)
     app = _create_app(parts, partial(_lifespan, parts, background, resources))
     parts.metrics.declare((RATE_LIMITED, RESTARTS, *EventMeasures(subscriptions or ()).specs(), *measures))
     for gauge in (*parts.gauges(), *gauges):
@@ -104,7 +104,7 @@ def _create_app(parts: ServiceParts, lifespan: Callable[[FastAPI], AbstractAsync
     app.state.large_pages = LargePages()
     app.state.in_flight = set[str]()
     app.state.open_streams = OpenStreams()
-    describe_api(app)
+    install_openapi(app)
     return app
 
 

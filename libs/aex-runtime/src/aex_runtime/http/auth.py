@@ -1,4 +1,4 @@
-"""Guards of routes: bearer tokens, roles and rate limits."""
+"""Guards of routes, which check the bearer token, the rate limit and the role."""
 
 from fastapi import Request
 from fastapi.openapi.models import HTTPBearer
@@ -10,11 +10,14 @@ from aex_runtime.http.limits import RateLimits
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.verifier import TokenVerifier
 
-__all__ = ["ANYONE", "Allow", "Principal", "admit", "authenticate"]
+__all__ = ["ANYONE", "Allow", "Principal", "authenticate", "enforce_rate_limit"]
 
 
 class Allow(SecurityBase):
-    """Dependency that admits roles: `principal: Annotated[Principal, Depends(Allow("consumer"))]`."""
+    """A dependency that admits callers of some roles.
+
+    Use: `principal: Annotated[Principal, Depends(Allow("consumer"))]`.
+    """
 
     def __init__(self, *roles: Audience | str) -> None:
         if not roles:
@@ -24,7 +27,7 @@ class Allow(SecurityBase):
         self.scheme_name = "bearer"
 
     async def __call__(self, request: Request) -> Principal:
-        """Return the caller.
+        """Authenticate the caller, check its role and return the principal.
 
         Raises `Unauthenticated` without a valid token, `RateLimited`, and `Forbidden` for any other role.
         """
@@ -39,9 +42,10 @@ ANYONE = tuple(Audience)
 
 
 async def authenticate(request: Request) -> Principal:
-    """Return the principal of the request's bearer token, which is verified and counted once per request.
+    """Verify the request's bearer token and return its principal; count the request for the rate limit.
 
-    Raises `Unauthenticated` and `RateLimited`.
+    Later calls for the same request return the same principal without another check. Raises `Unauthenticated`,
+    `RateLimited`.
     """
     known = getattr(request.state, "principal", None)
     if isinstance(known, Principal):
@@ -54,12 +58,12 @@ async def authenticate(request: Request) -> Principal:
         raise Unauthenticated("invalid_token", "the Authorization header must be: Bearer <token>")
     verifier: TokenVerifier = request.app.state.verifier
     principal = await verifier.verify(token.strip())
-    admit(request, principal)
+    enforce_rate_limit(request, principal)
     request.state.principal = principal
     return principal
 
 
-def admit(request: Request, principal: Principal) -> None:
-    """Count a request of this principal. Raises `RateLimited`."""
+def enforce_rate_limit(request: Request, principal: Principal) -> None:
+    """Count one request of this principal. Raises `RateLimited` above its rate limit."""
     limits: RateLimits = request.app.state.rate_limits
-    limits.take(principal)
+    limits.count_request(principal)

@@ -1,4 +1,4 @@
-"""JSON request bodies: bounded in size and memory, parsed strictly, and in a thread when large."""
+"""JSON request bodies: limited in size and memory, and parsed strictly, large ones in a thread."""
 
 import asyncio
 from collections import Counter
@@ -14,11 +14,11 @@ from pydantic_core import CoreSchema
 
 from aex_models.canonical import canonical_digest
 from aex_runtime.errors import InvalidRequest, RateLimited, TemporarilyUnavailable, TooLarge
-from aex_runtime.http.strict_json import parse_strict
+from aex_runtime.http.strict_json import parse_strict_json
 from aex_runtime.http.upload import content_length, parse_media_type, read_body
 
 SMALL_BYTES = 65_536
-"""Larger bodies take memory budget, and are parsed in a thread so that they do not delay other requests."""
+"""Size above which a body takes memory budget and is parsed in a thread, so that other requests are not delayed."""
 HUGE_BYTES = 1_000_000
 MAX_BODY_BYTES = 10_000_000
 _MEGABYTE = 1_000_000
@@ -26,32 +26,32 @@ _RETRY_AFTER_S = 1
 
 
 class MemoryBudget:
-    """Bytes of large request bodies in progress, bounded per caller and in total."""
+    """The bytes of large request bodies in progress, limited per caller and in total."""
 
     def __init__(self, per_caller: int = 64 * _MEGABYTE, total: int = 256 * _MEGABYTE) -> None:
         self._per_caller, self._total = per_caller, total
         self._reserved: Counter[str] = Counter()
         self.huge_body_lock = asyncio.Lock()
-        """Held while a body above `HUGE_BYTES` is parsed: several at once block the event loop for seconds."""
+        """Held while a body above `HUGE_BYTES` is parsed. Several at once would block the event loop for seconds."""
 
     @property
     def reserved(self) -> int:
-        """Reserved bytes of all callers."""
+        """Bytes that all callers have reserved."""
         return self._reserved.total()
 
     @contextmanager
     def reserve(self, caller: str) -> Iterator["MemoryReservation"]:
-        """Yield the reservation of one body, which ends with the block."""
+        """Yield a reservation for one body, empty at first; it is released when the block ends."""
         reservation = MemoryReservation(self, caller)
         try:
             yield reservation
         finally:
-            self.grow(caller, -reservation.size)
+            self.adjust(caller, -reservation.size)
 
-    def grow(self, caller: str, size: int) -> None:
-        """Reserve further bytes, or release bytes when `size` is negative.
+    def adjust(self, caller: str, size: int) -> None:
+        """Reserve bytes for a caller, or release bytes when `size` is negative.
 
-        Raises `RateLimited` above the caller's limit and `TemporarilyUnavailable` above the total.
+        Raises `RateLimited` above the caller's limit, and `TemporarilyUnavailable` above the total.
         """
         if size > 0 and self._reserved[caller] + size > self._per_caller:
             limit = f"{self._per_caller // _MEGABYTE} MB"
@@ -68,38 +68,41 @@ class MemoryBudget:
 
 @dataclass(slots=True)
 class MemoryReservation:
-    """Bytes reserved for one body."""
+    """The bytes that are reserved for one body."""
 
     budget: MemoryBudget
     caller: str
     size: int = 0
 
     def resize(self, size: int) -> None:
-        """Reserve the size that the body has reached. Raises as `MemoryBudget.grow` does."""
+        """Reserve as many bytes as the body has so far; nothing for one of at most `SMALL_BYTES`.
+
+        Raises as `MemoryBudget.adjust` does.
+        """
         if size > SMALL_BYTES:
-            self.budget.grow(self.caller, size - self.size)
+            self.budget.adjust(self.caller, size - self.size)
             self.size = size
 
 
 class StrictRequest(Request):
-    """Request whose `body()` is bounded and whose `json()` is strict; FastAPI reads bodies so."""
+    """A request with a limited body that is parsed as strict JSON. FastAPI reads all bodies through it."""
 
     parsed: Any = None
-    """Value of the JSON body after it was read; None without a body."""
+    """Value of the JSON body once it was read; None without a body."""
     is_large = False
     _reservation: MemoryReservation | None = None
 
     @contextmanager
     def reserve_memory(self, caller: str) -> Iterator[None]:
-        """Charge the body to the caller's memory budget while the block runs."""
+        """Count the body against the caller's memory budget, from its reading until the block ends."""
         budget: MemoryBudget = self.app.state.memory_budget
         with budget.reserve(caller) as self._reservation:
             yield
 
     async def body(self) -> bytes:
-        """Return the complete body.
+        """Read the complete body and return it. Later calls return the same bytes.
 
-        Raises `TooLarge` above 10 MB as soon as that is known, and as `MemoryBudget.grow` does.
+        Raises `TooLarge` above 10 MB, as soon as that is known, and as `MemoryBudget.adjust` does.
         """
         if not hasattr(self, "_body"):
             too_large = TooLarge("body_too_large", f"a body has at most {MAX_BODY_BYTES // _MEGABYTE} MB")
@@ -110,7 +113,7 @@ class StrictRequest(Request):
         return self._body
 
     async def json(self) -> Any:
-        """Return the value of the body. Raises `InvalidRequest` when it is not strict JSON."""
+        """Read and parse the body; return its value. Raises `InvalidRequest` if it is not strict JSON."""
         if not hasattr(self, "_json"):
             raw = await self.body()
             _check_content_type(self.headers.get("content-type"))
@@ -118,20 +121,23 @@ class StrictRequest(Request):
             if self.is_large:
                 budget: MemoryBudget = self.app.state.memory_budget
                 async with budget.huge_body_lock if len(raw) > HUGE_BYTES else nullcontext():
-                    self.parsed = await asyncio.to_thread(parse_strict, raw)
+                    self.parsed = await asyncio.to_thread(parse_strict_json, raw)
             else:
-                self.parsed = parse_strict(raw)
+                self.parsed = parse_strict_json(raw)
             self._json = self.parsed
         return self._json
 
-    async def load(self) -> None:
-        """Read and parse the body now: FastAPI would replace errors raised later by its own."""
+    async def load_body(self) -> None:
+        """Read and parse the body, if there is one, before FastAPI does.
+
+        FastAPI would replace the errors by its own.
+        """
         if await self.body():
             await self.json()
 
 
 async def body_digest(request: Request) -> str:
-    """Return the SHA-256 of the canonical form of the JSON body; of null when the route reads no body."""
+    """Return the SHA-256 of the parsed JSON body in canonical form; without a body, that of null."""
     if not isinstance(request, StrictRequest):
         raise TypeError("the route was not declared on a service_router()")
     return (
@@ -141,8 +147,8 @@ async def body_digest(request: Request) -> str:
     )
 
 
-async def body_bytes(request: Request) -> int:
-    """Return the size of the body, which the route has read before."""
+async def request_body_size(request: Request) -> int:
+    """Return the size of the body in bytes."""
     return len(await request.body())
 
 
@@ -160,11 +166,11 @@ def _check_content_type(header: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DocumentedBody:
-    """Marker of a value that FastAPI documents as a model and leaves unvalidated; its handler checks it."""
+    """An annotation of a body that OpenAPI describes as `model`, and that only its handler validates."""
 
     model: type[BaseModel]
     accepts_anything: bool = False
-    """True if the handler answers any JSON with its problems instead of refusing it."""
+    """True if the handler answers any JSON value with a list of its problems, instead of refusing it."""
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         documented = handler(self.model.__pydantic_core_schema__)

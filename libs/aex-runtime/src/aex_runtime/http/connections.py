@@ -1,4 +1,4 @@
-"""HTTP connections, bounded in number, request heads, pipelining and unread responses."""
+"""HTTP connections with limits: their number, request heads, pipelined requests, unread responses."""
 
 import asyncio
 import json
@@ -15,15 +15,18 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _EXTENSION = "aex.abort"
-"""Function that aborts the connection: a close first sends what is buffered, which a slow reader can delay for ever."""
+"""Key of the function that aborts the connection.
+
+Closing would first send what is buffered, which a slow reader can delay without limit.
+"""
 _RESERVED_FILES = 200
-"""Open files that a process needs for its store, queues, workers and outgoing connections."""
+"""Files that a process may open besides connections: for its store, queues, workers and calls."""
 _HEADERS = b"Content-Type: application/problem+json\r\nConnection: close\r\nCache-Control: no-store\r\n"
 _log = structlog.get_logger(__name__)
 
 
 class _TooManyPipelined(Exception):
-    """More requests before their responses than a connection may hold."""
+    """More requests than a connection may send before it gets their responses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,19 @@ class ConnectionBounds:
     max_connections: int = 1_000
     head_bytes: int = 65_536
     head_s: float = 30.0
-    """Time for a request's head; longer than clients leave a new connection unused."""
+    """Time to send the head of a request; clients use a new connection sooner."""
     unread_s: float = 30.0
     """Interval in which a reader must take at least `unread_bytes` of its response."""
     unread_bytes: int = 262_144
     max_pipelined: int = 100
-    """Requests of one connection that may wait for the responses to earlier requests."""
+    """Requests of one connection that may wait for the responses to earlier ones."""
 
 
-def connection_bounds(max_connections: int) -> ConnectionBounds:
-    """Return bounds with this many connections, or as many as the process may open files for."""
+def bounds_within_file_limit(max_connections: int) -> ConnectionBounds:
+    """Return bounds with this many connections, or fewer if the process may open fewer files.
+
+    A lowered number is logged.
+    """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return ConnectionBounds(max_connections=max_connections)
@@ -53,10 +59,10 @@ def connection_bounds(max_connections: int) -> ConnectionBounds:
 
 
 class AbortableProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol over httptools, within `bounds`; the application can abort the connection.
+    """Uvicorn's protocol over httptools, with limits; the application can abort the connection.
 
-    A connection above the limit is refused with 503, a long head with 431, a malformed request with 400. A slow head
-    closes the connection, a slow reader aborts it. Reading pauses while pipelined requests wait.
+    Further connections are refused with 503, long heads with 431, malformed requests with 400. A slow head closes the
+    connection, and a slow reader aborts it. While pipelined requests wait, no more are read.
     """
 
     bounds = ConnectionBounds()
@@ -156,7 +162,7 @@ class AbortableProtocol(HttpToolsProtocol):
         self._reader_timer = self.loop.call_later(self.bounds.unread_s, self._check_reader, buffered)
 
     def _check_reader(self, buffered_before: int) -> None:
-        """Abort the connection unless its reader took enough since the timer was started."""
+        """Abort the connection unless its reader has taken enough since the timer was started."""
         if buffered_before - self.transport.get_write_buffer_size() >= self.bounds.unread_bytes:
             self._start_reader_timer()
             return
@@ -180,7 +186,7 @@ class AbortableProtocol(HttpToolsProtocol):
 
 
 def protocol_with_bounds(bounds: ConnectionBounds) -> type[AbortableProtocol]:
-    """Return a protocol class with these bounds, which uvicorn cannot pass as an argument."""
+    """Return a protocol class with these bounds, because uvicorn passes no arguments to it."""
 
     class BoundedProtocol(AbortableProtocol):
         pass
@@ -190,7 +196,7 @@ def protocol_with_bounds(bounds: ConnectionBounds) -> type[AbortableProtocol]:
 
 
 def disconnect(scope: Scope) -> NoReturn:
-    """Abort the request's connection where the server offers it, and raise `ClientDisconnect`."""
+    """Abort the connection of a request, if the server supports that, and raise `ClientDisconnect`."""
     abort: Callable[[], None] | None = scope.get("extensions", {}).get(_EXTENSION)
     if abort is not None:
         abort()

@@ -1,4 +1,4 @@
-"""Liveness, readiness and metrics routes, which need no token."""
+"""Routes for liveness, readiness and metrics, which need no token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -13,23 +13,23 @@ from aex_runtime.blobs.port import BlobError
 from aex_runtime.bus.port import BusError
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.http.metrics import Metrics
-from aex_runtime.http.problems import problem_responses
+from aex_runtime.http.problems import openapi_problem_responses
 from aex_runtime.http.routing import Public, ServiceRoute
 from aex_runtime.store.port import StoreError
 
 T = TypeVar("T")
 Probe = Callable[[], Awaitable[None]]
 AbsenceReason = Callable[[], str | None]
-"""Reason that a part of the service is absent, fit for any caller; None while it is present."""
+"""Function that returns why a part of the service is absent, in words for any caller; None while it is present."""
 PROBE_DEADLINE_S = 3.0
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _LOGGABLE_ERRORS = (StoreError, BusError, BlobError)
-"""Errors whose messages hold no content. They go to the log only, because any caller may read `/readyz`."""
+"""Errors whose messages quote no content. They are logged, but not returned: any caller may read `/readyz`."""
 _log = structlog.get_logger(__name__)
 
 
 class PartMissing(Exception):
-    """An absent part of the service; the message is the reason."""
+    """A part of the service that is absent. The message is the reason."""
 
 
 def presence_probe(absence: AbsenceReason) -> Probe:
@@ -44,7 +44,10 @@ def presence_probe(absence: AbsenceReason) -> Probe:
 
 
 async def failing_probes(probes: Mapping[str, Probe]) -> dict[str, str]:
-    """Return the names of failing parts, each with the kind of its failure. All probes run at once."""
+    """Run all probes at once; return the names of those that fail, each with the kind of its failure.
+
+    A failure is also logged.
+    """
     results = await asyncio.gather(*(_run_probe(name, probe) for name, probe in probes.items()))
     return {name: failure for name, failure in zip(probes, results, strict=True) if failure is not None}
 
@@ -62,13 +65,16 @@ async def _run_probe(name: str, probe: Probe) -> str | None:
 
 
 def missing_parts(parts: Mapping[str, AbsenceReason]) -> dict[str, str]:
-    """Return the names of absent parts, each with its reason."""
+    """Return the names of the absent parts, each with the reason."""
     reasons = {name: absence() for name, absence in parts.items()}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 class SingleFlight(Generic[T]):
-    """Running call shared among concurrent callers; a cancelled caller does not cancel it."""
+    """A callable whose concurrent callers share one run of `call`.
+
+    A cancelled caller does not cancel the run.
+    """
 
     def __init__(self, call: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._call = call
@@ -83,10 +89,10 @@ class SingleFlight(Generic[T]):
 def operation_routes(
     probes: Mapping[str, Probe], metrics: Metrics, optional_parts: Mapping[str, AbsenceReason] | None = None
 ) -> APIRouter:
-    """Return `/healthz`, `/readyz` and `/metrics`.
+    """Return the routes `/healthz`, `/readyz` and `/metrics`.
 
-    A failing probe makes the service unready; an absent optional part is only reported. Concurrent callers share one
-    check, so that anonymous callers cannot multiply its cost.
+    The service is not ready while a probe fails. An absent optional part is only reported. Concurrent requests share
+    one run of the probes, so that anonymous callers cannot multiply their cost.
     """
     check, render = SingleFlight(partial(failing_probes, probes)), SingleFlight(metrics.render)
     public = Depends(Public("probes and scrapers carry no token"))
@@ -96,7 +102,7 @@ def operation_routes(
     async def alive() -> dict[str, str]:
         return {"status": "alive"}
 
-    @router.get("/readyz", summary="Store, bus and blobs answer", responses=problem_responses(503))
+    @router.get("/readyz", summary="Store, bus and blobs answer", responses=openapi_problem_responses(503))
     async def ready() -> dict[str, str | dict[str, str]]:
         """Return the readiness; `missing` names absent parts without which the service does its other work."""
         failures = await check()

@@ -1,4 +1,7 @@
-"""Idempotency keys, recorded in the transaction of their effect, so that a key has one effect."""
+"""Idempotency keys: a request that is repeated with its key has no second effect.
+
+A key is recorded in the transaction of its effect.
+"""
 
 import asyncio
 import re
@@ -27,7 +30,7 @@ from aex_runtime.unit_of_work import Unit, UnitOfWork
 
 MAX_KEY_LENGTH = 255
 _KEY = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""Printable ASCII: clients and proxies encode other characters of a header differently."""
+"""Printable ASCII only: clients and proxies encode other characters of a header in different ways."""
 RETENTION = timedelta(days=33)
 _ATTEMPTS = 3
 _PURGE_INTERVAL = timedelta(hours=1)
@@ -36,7 +39,10 @@ _log = structlog.get_logger(__name__)
 
 
 class IdempotencyRecord(Frozen):
-    """Use of a key. The response is not stored: a repeat renders the resource again."""
+    """The use of a key: the request's digest, and the resource that it created or changed.
+
+    No response is stored. A repeated request gets the present state of the resource.
+    """
 
     route: str
     request_digest: str
@@ -47,32 +53,32 @@ class IdempotencyRecord(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """Write request and its key; `scope` names principal and route, `body_digest` is over canonical JSON.
-
-    `in_flight` holds the record keys of the requests that this process is handling, at most one per connection.
-    """
+    """A write request and its idempotency key, None if it has none."""
 
     scope: str
+    """Principal and route. The same key in another scope is another key."""
     key: str | None
     body_digest: str
+    """SHA-256 of the body as canonical JSON."""
     in_flight: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Record keys of the requests that this process is handling now."""
 
     @property
     def record_key(self) -> str:
-        """Key of the record, equal for equal scope and key only."""
+        """Key of the record: a digest of scope and key."""
         return sha256_hex(f"{self.scope}\x1f{self.key}".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Result of a write; `is_replay` when an earlier request with the key made it."""
+    """The result of a write. `is_replay`: an earlier request with the key has made it."""
 
     resource_id: str
     is_replay: bool
 
     @property
     def headers(self) -> dict[str, str]:
-        """Response header `Idempotent-Replayed: true` of a replay."""
+        """Headers of the response: `Idempotent-Replayed: true` for a replay, else none."""
         return {"Idempotent-Replayed": "true"} if self.is_replay else {}
 
 
@@ -86,7 +92,10 @@ _HEADER = Header(
 async def idempotent_request(
     request: Request, idempotency_key: Annotated[str | None, _HEADER] = None
 ) -> IdempotentRequest:
-    """Return the request's idempotency key, as a dependency. Raises `InvalidRequest` for an unusable key."""
+    """Return the request with its optional idempotency key; a dependency of write routes.
+
+    Raises `InvalidRequest` for a malformed key, and as `authenticate` does.
+    """
     principal = await authenticate(request)
     scope = "\x1f".join(
         (principal.role.value, principal.id, principal.org or "", request.method, request.scope["path"])
@@ -106,25 +115,29 @@ async def _require_key(request: Annotated[IdempotentRequest, Depends(idempotent_
     return request
 
 
-async def keyed_request(
+async def require_idempotency_key(
     request: Annotated[IdempotentRequest, Depends(_require_key)], _: Annotated[str, _HEADER]
 ) -> IdempotentRequest:
-    """Return the request with its idempotency key, as a dependency of routes that move money.
+    """Return the request with its idempotency key; a dependency of routes that move money.
 
-    Raises `InvalidRequest` without a key, before FastAPI would miss the header, which is documented as required.
+    Raises `InvalidRequest` if there is no key. OpenAPI documents the header as required. The check runs first, so that
+    FastAPI's own error for a missing header does not appear.
     """
     return request
 
 
 @lru_cache(maxsize=16)
 def idempotency_table(service: str) -> Table[IdempotencyRecord]:
-    """Return the table of a service's keys."""
+    """Return the table of a service's idempotency keys."""
     collection = Collection(f"{service}-idempotency", (Index(order="expires_at"),), expires="expires_at")
     return Table(collection, IdempotencyRecord, lambda record: {"expires_at": epoch_micros(record.expires_at)})
 
 
-def save_key(unit: Unit, service: str, request: IdempotentRequest, resource_id: str) -> None:
-    """Record the key with its effect; a second commit fails with `AlreadyExists`."""
+def save_idempotency_key(unit: Unit, service: str, request: IdempotentRequest, resource_id: str) -> None:
+    """Record the key and the resource in the unit's transaction.
+
+    If another request has recorded the key, the commit raises `AlreadyExists`.
+    """
     record = IdempotencyRecord(
         route=request.scope.rpartition("\x1f")[2],
         request_digest=request.body_digest,
@@ -136,10 +149,11 @@ def save_key(unit: Unit, service: str, request: IdempotentRequest, resource_id: 
 
 
 async def run_idempotent(uow: UnitOfWork, request: IdempotentRequest, fn: Callable[[Unit], Awaitable[str]]) -> Effect:
-    """Run `fn`, which returns the resource's id, once per key; without a key run it each time.
+    """Run `fn` in a unit of work once per key; for a repeated request return the earlier result.
 
-    Raises `Conflict` while a request with this key is in progress, `Unprocessable` for another body, and what `fn`
-    raises. A failure is not recorded.
+    `fn` returns the id of the resource. Without a key it runs each time. Raises `Conflict` while a request with this
+    key is in progress, `Unprocessable` if the key was used with another body, and what `fn` raises. A failed run is not
+    recorded.
     """
     if request.key is None:
         return Effect(await uow.run(fn), is_replay=False)
@@ -149,7 +163,7 @@ async def run_idempotent(uow: UnitOfWork, request: IdempotentRequest, fn: Callab
         stored = await unit.get(table, key)
         if stored is None:
             resource_id = await fn(unit)
-            save_key(unit, uow.service, request, resource_id)
+            save_idempotency_key(unit, uow.service, request, resource_id)
             return Effect(resource_id, is_replay=False)
         if stored.record.request_digest != request.body_digest:
             message = "this Idempotency-Key was used with another body; use a new key"
@@ -177,7 +191,10 @@ def _in_flight() -> Conflict:
 
 
 class IdempotencyPurge:
-    """Hourly removal of expired keys, by one process at a time; until then an expired key is honoured."""
+    """Deletes expired keys every hour, in one process at a time.
+
+    An expired key that is still stored is honoured.
+    """
 
     def __init__(self, service: str, store: Store, clock: Clock, ids: Ids, leases: Leases) -> None:
         self._table, self._store, self._clock = idempotency_table(service), store, clock
@@ -188,7 +205,7 @@ class IdempotencyPurge:
         await self._election.run(self._purge_hourly)
 
     async def purge(self) -> int:
-        """Remove the expired records and return their number. Raises `StoreUnavailable`."""
+        """Delete the expired records and return their number. Raises `StoreUnavailable`."""
         expired = (Bound("<=", epoch_micros(self._clock.now())),)
         after: tuple[Scalar, str] | None = None
         removed = 0

@@ -1,4 +1,4 @@
-"""Reading and rendering of pages: small ones at once, large ones in threads and in few slots."""
+"""Reading and rendering of pages of lists: large ones in threads, and a few at a time."""
 
 import asyncio
 import secrets
@@ -12,29 +12,29 @@ from pydantic_core import to_json
 
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.store.port import Collection, Document, Store, body_size, is_spilled
-from aex_runtime.store.spill import without_loading
+from aex_runtime.store.spill import without_body_loading
 from aex_runtime.store.table import Table
 
 SMALL_PAGE_BYTES = 65_536
-"""Stored bytes of a page up to which it takes no slot."""
+"""Stored bytes up to which a page is small and takes no slot."""
 LONG_STRING_BYTES = 16_384
-"""Length of strings that are not parsed: above that of every text that a model limits."""
+"""Length above which a string is replaced by a placeholder. It exceeds that of every text that a model limits."""
 _MAX_QUOTES = 40_000
-"""Quotation marks of a body that are looked at: more are parsed faster than they are searched."""
+"""Quotation marks of a body that are searched for long strings. A body with more is parsed faster than searched."""
 MAX_LARGE_PAGES, MAX_WAIT_S, RETRY_AFTER_S = 4, 5.0, 1
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 
 class LargePages:
-    """Slots of a process, each for a page above `SMALL_PAGE_BYTES`: these bound its memory."""
+    """The slots of a process for large pages, which limit the memory that these take together."""
 
     def __init__(self, slots: int = MAX_LARGE_PAGES, wait_s: float = MAX_WAIT_S) -> None:
         self._semaphore = asyncio.Semaphore(slots)
         self._slots, self._wait_s = slots, wait_s
 
-    async def acquire(self) -> None:
-        """Take a slot. Raises `TemporarilyUnavailable` where none is free within `wait_s`."""
+    async def acquire_slot(self) -> None:
+        """Wait for a slot. Raises `TemporarilyUnavailable` if none becomes free within `wait_s`."""
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._semaphore.acquire()
@@ -43,24 +43,24 @@ class LargePages:
             message += f"; retry after {RETRY_AFTER_S} s, or with a smaller limit"
             raise TemporarilyUnavailable("lists_busy", message, retry_after_s=RETRY_AFTER_S) from None
 
-    def release(self) -> None:
-        """Free a slot."""
+    def release_slot(self) -> None:
+        """Return a slot."""
         self._semaphore.release()
 
 
 class LongStrings:
-    """Long strings of stored bodies, which placeholders stand for while a page is rendered.
+    """The long strings of stored bodies, kept apart while a page is rendered.
 
-    To parse and to encode a text of megabytes takes the interpreter for many milliseconds, in which no other request
-    is answered.
+    Parsing and encoding a text of megabytes would block other requests for many milliseconds. So a placeholder stands
+    for it meanwhile.
     """
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(16)  # that no body holds
         self._strings: list[memoryview] = []
 
-    def take_from(self, body: bytes) -> bytes:
-        """Return the JSON with a placeholder for each long string."""
+    def extract_from(self, body: bytes) -> bytes:
+        """Keep the long strings of a JSON text and return the text with placeholders for them."""
         pieces, position = list[bytes](), 0
         for start, end in _long_strings(body):
             pieces += [body[position:start], b'"%s-%d"' % (self._token.encode(), len(self._strings))]
@@ -68,8 +68,8 @@ class LongStrings:
             position = end
         return b"".join((*pieces, body[position:])) if pieces else body
 
-    def put_into(self, content: bytes) -> bytes:
-        """Return the JSON with the strings in their places."""
+    def restore_in(self, content: bytes) -> bytes:
+        """Return the JSON text with the kept strings in place of their placeholders."""
         first, *others = content.split(b'"%s-' % self._token.encode())
         pieces: list[bytes | memoryview] = [first]
         for each in others:
@@ -79,7 +79,7 @@ class LongStrings:
 
 
 def _long_strings(body: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the long strings of a JSON text, up to a number of quotation marks."""
+    """Yield start and end of each long string of a JSON text, up to a number of quotation marks."""
     start: int | None = None
     position = 0
     for _ in range(_MAX_QUOTES if len(body) > LONG_STRING_BYTES else 0):
@@ -103,20 +103,19 @@ def _is_escaped(body: bytes, quote: int) -> bool:
 
 
 class PageReader:
-    """Reads the documents of one page, and counts them, in an `async with` block.
+    """Reads the records of one page in an `async with` block, and counts their bytes.
 
-    Above `SMALL_PAGE_BYTES` it holds a slot, which it takes before it loads a body, and runs what it is given in
-    threads.
+    Once the page has more than `SMALL_PAGE_BYTES`, the reader holds a slot, and it decodes and encodes in threads.
     """
 
     def __init__(self, store: Store, slots: LargePages, strings: LongStrings | None = None) -> None:
-        """`strings` takes the long strings of all records: for rendering that passes them on as they are."""
+        """Create a reader; `strings` keeps the long strings of all records apart, if rendering passes them on."""
         self._strings = strings
-        self.unloaded = without_loading(store)
+        self.unloaded = without_body_loading(store)
         self._store, self._slots = store, slots
         self._is_large = False
         self.size = 0
-        """Bytes of all bodies so far."""
+        """Bytes of all bodies counted so far."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -125,44 +124,50 @@ class PageReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._is_large:
-            self._slots.release()
+            self._slots.release_slot()
 
-    async def count(self, size: int) -> None:
-        """Count bytes of the page. Raises `TemporarilyUnavailable` where that takes a slot and none is free."""
+    async def count_bytes(self, size: int) -> None:
+        """Add bytes to the page; take a slot when it becomes large.
+
+        Raises `TemporarilyUnavailable` if no slot becomes free.
+        """
         self.size += size
         if self.size > SMALL_PAGE_BYTES and not self._is_large:
-            await self._slots.acquire()
+            await self._slots.acquire_slot()
             self._is_large = True
 
-    async def load(self, collection: Collection, document: Document) -> Document | None:
-        """Return a document of `unloaded` with its body; None if it was deleted since."""
-        await self.count(body_size(document))
+    async def load_body(self, collection: Collection, document: Document) -> Document | None:
+        """Count a document's body and return the document with it; None if it was deleted meanwhile.
+
+        The document comes from `unloaded`, the store without large bodies.
+        """
+        await self.count_bytes(body_size(document))
         return await self._store.get(collection, document.key) if is_spilled(document) else document
 
-    async def find(self, table: Table[M], key: str) -> M | None:
-        """Return the record with this key, or None."""
+    async def find_record(self, table: Table[M], key: str) -> M | None:
+        """Read and count the record with this key; return None if there is none."""
         document = await self.unloaded.get(table.collection, key)
-        loaded = None if document is None else await self.load(table.collection, document)
-        return None if loaded is None else await self.decode(table, loaded)
+        loaded = None if document is None else await self.load_body(table.collection, document)
+        return None if loaded is None else await self.decode_record(table, loaded)
 
-    async def decode(self, table: Table[M], document: Document) -> M:
-        """Return the record of a loaded document."""
+    async def decode_record(self, table: Table[M], document: Document) -> M:
+        """Return the record of a loaded document; in a thread if the page is large."""
 
         def decode() -> M:
-            body = document.body if self._strings is None else self._strings.take_from(document.body)
+            body = document.body if self._strings is None else self._strings.extract_from(document.body)
             return table.decode(replace(document, body=body)).record
 
-        return await self.run(decode)
+        return await self.run_in_thread_if_large(decode)
 
-    async def encode(self, content: Any) -> bytes:
-        """Return the JSON of the rendered page."""
+    async def encode_json(self, content: Any) -> bytes:
+        """Return the JSON of the rendered page, with the long strings; in a thread if the page is large."""
 
         def encode() -> bytes:
             encoded = to_json(content)
-            return encoded if self._strings is None else self._strings.put_into(encoded)
+            return encoded if self._strings is None else self._strings.restore_in(encoded)
 
-        return await self.run(encode)
+        return await self.run_in_thread_if_large(encode)
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Return the result of the call: in a thread where the page is large."""
+    async def run_in_thread_if_large(self, call: Callable[[], T]) -> T:
+        """Return the result of `call`, which runs in a thread if the page is large."""
         return await asyncio.to_thread(call) if self._is_large else call()

@@ -1,4 +1,4 @@
-"""Limits of callers: concurrent operations per caller and in total, and request rates per principal."""
+"""Limits of callers: operations at once, per caller and in total, and requests per second."""
 
 import math
 from collections import Counter, OrderedDict
@@ -17,7 +17,7 @@ from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 RETRY_AFTER_S = 1
 RATE_LIMITED = CounterSpec("aex_rate_limited_requests_total", "Requests refused: their caller sent too many")
 _LOG_INTERVAL_S = 60.0
-"""Time in which a principal's refusals are logged once."""
+"""Seconds in which the refusals of one principal are logged once."""
 _log = structlog.get_logger(__name__)
 
 Key = TypeVar("Key", bound=Hashable)
@@ -25,9 +25,10 @@ _PrincipalKey = tuple[str, str, str]
 
 
 class ConcurrencyLimiter:
-    """Bound of `operations` (plural) in progress; `busy_code` is the code at the total limit.
+    """A limit of operations in progress, per caller and in total.
 
-    The last `reserved` slots are for preferred callers.
+    `operations` is their name in the plural, for messages. `busy_code` is the error code at the total limit. The last
+    `reserved` slots are for preferred callers.
     """
 
     def __init__(self, per_caller: int, total: int, operations: str, busy_code: str, *, reserved: int = 0) -> None:
@@ -42,7 +43,10 @@ class ConcurrencyLimiter:
 
     @contextmanager
     def acquire(self, caller: str, *, preferred: bool = False) -> Iterator[None]:
-        """Hold a slot until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
+        """Hold a slot during the block, without waiting for one.
+
+        Raises `RateLimited` at the caller's limit, and `TemporarilyUnavailable` at the total.
+        """
         if self._slots[caller] >= self._per_caller:
             message = f"at most {self._per_caller} of your {self._operations} run at once"
             raise RateLimited(f"too_many_{self._operations}", message, retry_after_s=RETRY_AFTER_S)
@@ -60,9 +64,10 @@ class ConcurrencyLimiter:
 
 
 class TokenBuckets(Generic[Key]):
-    """Buckets of `burst` tokens that gain `per_s` tokens each second and are full at first.
+    """Token buckets by key. Each holds `burst` tokens at first and gains `per_s` a second up to `burst`.
 
-    A bucket that is full again is dropped. Above `max_keys` the least recently used is dropped, as if it were full.
+    A bucket that is full again is forgotten. Above `max_keys` the least recently used one is forgotten too, as if it
+    were full.
     """
 
     def __init__(self, per_s: float, burst: float, max_keys: int = 10_000) -> None:
@@ -73,8 +78,8 @@ class TokenBuckets(Generic[Key]):
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, key: Key, now_s: float, tokens: float = 1.0) -> float:
-        """Take tokens and return 0, or take nothing and return the seconds until there are enough."""
+    def try_take(self, key: Key, now_s: float, tokens: float = 1.0) -> float:
+        """Take tokens and return 0; if too few, take none and return the seconds until there are enough."""
         level = self._level(self._buckets.pop(key, (self._burst, now_s)), now_s)
         missing = max(tokens - level, 0.0)
         self._buckets[key] = (level if missing else level - tokens, now_s)  # keeps the order of use
@@ -86,7 +91,10 @@ class TokenBuckets(Generic[Key]):
         return min(level + max(now_s - at_s, 0.0) * self._per_s, self._burst)  # a clock may be set back
 
     def _drop_buckets(self, now_s: float) -> None:
-        """Check the two least recently used: so no more are kept than were used while one fills up."""
+        """Check the two least recently used buckets, and drop those that are full or too many.
+
+        So only buckets are kept that were used within the time in which one fills up.
+        """
         for _ in range(min(2, len(self._buckets) - 1)):
             key, bucket = next(iter(self._buckets.items()))
             if self._level(bucket, now_s) < self._burst and len(self._buckets) <= self._max_keys:
@@ -96,14 +104,14 @@ class TokenBuckets(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class RateBounds:
-    """Rate limit of a principal: `per_s` requests a second (0: unlimited), `burst` at once after a pause."""
+    """The rate limit of a principal: `per_s` requests a second (0: unlimited), `burst` after a pause."""
 
     per_s: float = 200.0
     burst: int = 10_000
 
 
 class RateLimits:
-    """Rate limiters of one process; replicas do not share them."""
+    """The rate limiters of one process, one for each principal. Replicas do not share them."""
 
     def __init__(
         self,
@@ -112,7 +120,7 @@ class RateLimits:
         max_principals: int = 10_000,
         measures: Measures = UNMEASURED,
     ) -> None:
-        """`monotonic` returns seconds that never decrease."""
+        """Create limiters without any request so far. `monotonic` returns seconds that never decrease."""
         self._bounds, self._monotonic = bounds, monotonic
         self._buckets = TokenBuckets[_PrincipalKey](bounds.per_s, bounds.burst, max_principals)
         self._log_buckets = TokenBuckets[_PrincipalKey](1 / _LOG_INTERVAL_S, 1, max_principals)
@@ -121,19 +129,19 @@ class RateLimits:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, principal: Principal) -> None:
-        """Count one request. Raises `RateLimited` above the limit, without counting the request.
+    def count_request(self, principal: Principal) -> None:
+        """Count one request of a principal. Above the limit raise `RateLimited` and do not count it.
 
-        A principal is an id in a role by an issuer: its tokens share a bucket. Services are exempt, since they wait for
-        each other's answers and have limits of their own.
+        A refusal is also measured, and logged once a minute. All tokens with the same issuer, role and id share a
+        limit. Services are exempt, since they wait for each other's answers and have limits of their own.
         """
         bounds = self._bounds
         if not bounds.per_s or principal.role is Audience.SERVICE:
             return
         now, key = self._monotonic(), (principal.issuer, principal.role.value, principal.id)
-        if wait_s := self._buckets.take(key, now):
+        if wait_s := self._buckets.try_take(key, now):
             self._measures.count(RATE_LIMITED)
-            if not self._log_buckets.take(key, now):
+            if not self._log_buckets.try_take(key, now):
                 subject = {"principal": principal.id, "role": principal.role.value}
                 _log.warning("rate_limited", **subject, **asdict(bounds))
             retry_after_s = math.ceil(wait_s)

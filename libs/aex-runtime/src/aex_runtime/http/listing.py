@@ -1,4 +1,4 @@
-"""Lists: pages that end by number and by bytes, rendered as `{items, next_cursor}`."""
+"""Lists in the API: pages limited by number and by bytes, rendered as `{items, next_cursor}`."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -14,9 +14,9 @@ from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Sc
 from aex_runtime.store.table import Table
 
 MAX_PAGE_BYTES = 1_048_576
-"""Stored bytes of a page, unless its first item alone has more."""
+"""The most stored bytes of a page, unless its first item alone has more."""
 _ROWS = 51
-"""Documents read at once: the default page, and one to know whether it is the last."""
+"""Documents that one query reads: a default page, and one more to see whether it is the last."""
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 Position = tuple[Scalar, str]
@@ -24,9 +24,10 @@ Position = tuple[Scalar, str]
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[M]):
-    """The records of a list: those of all `sets` of index fields, in one order, that match.
+    """The records that a list has: those of all `sets` of index fields, in one order, that match.
 
-    A record that does not match, or is in two sets, is left out of its page, which may so have less than the limit.
+    A record that does not match, or is in two sets, is omitted from its page. So a page may have fewer items than its
+    limit.
     """
 
     table: Table[M]
@@ -39,20 +40,22 @@ class Listing(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[T]):
-    """Rendered items, and the position after which more follow; None at the end."""
+    """Rendered items, and the position after which more follow; None at the end of the list."""
 
     items: tuple[T, ...]
     after: Position | None
 
 
 Render = Callable[[PageReader, M], Awaitable[T]]
-"""Renders a record. It reads other records through the page's reader, which counts them as bytes of the page."""
+"""Function that renders a record. It reads other records through the page's reader, which counts their bytes."""
 
 
-async def list_page(store: Store, listing: Listing[M], paging: PageRequest, render: Render[M, dict[str, Any]]) -> bytes:
-    """Return a page as JSON: `{items, next_cursor}`.
+async def read_page_as_json(
+    store: Store, listing: Listing[M], paging: PageRequest, render: Render[M, dict[str, Any]]
+) -> bytes:
+    """Read a page of a list and return its JSON: `{items, next_cursor}`.
 
-    Raises `TemporarilyUnavailable` where too many large pages are read.
+    Raises `TemporarilyUnavailable` if too many large pages are being read.
     """
     async with PageReader(store, paging.large_pages, LongStrings()) as reader:
         page = await _read(reader, listing, paging, render)
@@ -60,19 +63,22 @@ async def list_page(store: Store, listing: Listing[M], paging: PageRequest, rend
 
 
 async def read_page(store: Store, listing: Listing[M], paging: PageRequest, render: Render[M, T]) -> ListPage[T]:
-    """Return a page to be rendered otherwise. Raises `TemporarilyUnavailable` as `list_page` does."""
+    """Read a page of a list and return its rendered items and position.
+
+    Raises `TemporarilyUnavailable` if too many large pages are being read.
+    """
     async with PageReader(store, paging.large_pages) as reader:
         return await _read(reader, listing, paging, render)
 
 
 async def encode_page(reader: PageReader, page: ListPage[dict[str, Any]], paging: PageRequest) -> bytes:
-    """Return the JSON of a page, which the reader has counted."""
-    content = {"items": page.items, "next_cursor": paging.cursor(page.after)}
-    return await reader.encode(content)
+    """Return the JSON of a page: `{items, next_cursor}`. `reader` is the one that has read it."""
+    content = {"items": page.items, "next_cursor": paging.next_cursor(page.after)}
+    return await reader.encode_json(content)
 
 
-def page_response(content: bytes) -> Response:
-    """Return the response with this JSON."""
+def encoded_json_response(content: bytes) -> Response:
+    """Return a response with this JSON text as its body."""
     return Response(content, media_type="application/json")
 
 
@@ -93,12 +99,12 @@ async def _read(reader: PageReader, listing: Listing[M], paging: PageRequest, re
 
 
 async def _render(reader: PageReader, listing: Listing[M], document: Document, render: Render[M, T]) -> tuple[T, ...]:
-    """Return the rendered record; nothing if it was deleted or does not match."""
+    """Return the rendered record; nothing if it was deleted meanwhile or does not match."""
     table = listing.table
-    loaded = await reader.load(table.collection, document)
+    loaded = await reader.load_body(table.collection, document)
     if loaded is None:
         return ()
-    record = await reader.decode(table, loaded)
+    record = await reader.decode_record(table, loaded)
     return (await render(reader, record),) if listing.matches(record) else ()
 
 

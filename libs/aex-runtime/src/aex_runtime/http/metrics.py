@@ -1,7 +1,7 @@
 """Prometheus metrics of one application: counters, histograms and gauges in a registry of its own.
 
-Every series has the label `service`. Counters and histograms cover this process, so replicas add up. Some gauges cover
-the shared store and are equal in every replica; `deploy/dashboards/README.md` lists them.
+Every series has the label `service`. Counters and histograms cover this process, so that their sum covers all replicas.
+Some gauges cover the shared store and are equal in every replica; `deploy/dashboards/README.md` lists them.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GaugeSpec:
-    """Value that is read at each scrape, such as `aex_dead_letters`."""
+    """A gauge, such as `aex_dead_letters`, whose value `read` returns at each scrape."""
 
     name: str
     help: str
@@ -38,7 +38,7 @@ class GaugeSpec:
 
 
 class Metrics:
-    """Metrics of one application; implements `Measures`."""
+    """The metrics of one application; an implementation of `Measures`."""
 
     def __init__(self, service: str) -> None:
         # They would add a series with the start time to each counter and histogram, and each series costs money.
@@ -51,14 +51,17 @@ class Metrics:
         self.declare((REQUESTS, REQUEST_SECONDS))
 
     def declare(self, specs: Iterable[Spec]) -> None:
-        """Expose metrics at 0 for each declared label value: a rate misses the first count of a late series."""
+        """Create the series of these metrics, with the value 0 for every combination of declared labels.
+
+        A rate would miss the first count of a series that is created later.
+        """
         for spec in specs:
             family = self._counter(spec) if isinstance(spec, CounterSpec) else self._histogram(spec)
             for values in product(*spec.labels.values()):
                 family.labels(self._service, *values)
 
     def add_gauge(self, spec: GaugeSpec) -> None:
-        """Read one more gauge at each scrape."""
+        """Add a gauge, which is read at each scrape."""
         self._gauges.append((Gauge(spec.name, spec.help, ("service",), registry=self.registry), spec))
 
     def count(self, counter: CounterSpec, *labels: str) -> None:
@@ -68,7 +71,10 @@ class Metrics:
         self._histogram(histogram).labels(self._service, *_label_values(histogram, labels)).observe(max(seconds, 0.0))
 
     async def render(self) -> bytes:
-        """Return all metrics in Prometheus' text format. A gauge that cannot be read is NaN."""
+        """Read the gauges and return all metrics in Prometheus' text format.
+
+        A gauge that fails or takes too long is NaN.
+        """
         await asyncio.gather(*(self._read(gauge, spec) for gauge, spec in self._gauges))
         return generate_latest(self.registry)
 
@@ -96,6 +102,6 @@ class Metrics:
 
 
 def _label_values(spec: Spec, labels: Sequence[str]) -> list[str]:
-    """Return the label values, with `other` for undeclared ones: else any value would add a series."""
+    """Return the label values, with `other` for undeclared ones, so that the number of series is limited."""
     declared = spec.labels.values()
     return [value if not known or value in known else _OTHER for value, known in zip(labels, declared, strict=True)]

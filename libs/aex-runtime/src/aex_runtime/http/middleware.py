@@ -1,6 +1,6 @@
 """Middleware of every request: its id, log context, trace, access log, metrics and headers.
 
-A stream of events is logged and measured when it begins; the log event `stream_ended` follows at its end.
+An event stream is logged and measured when it begins. The log event `stream_ended` follows at its end.
 """
 
 import re
@@ -19,11 +19,11 @@ from aex_runtime.http.problems import INTERNAL_ERROR, problem_response
 from aex_runtime.http.streaming import MEDIA_TYPE as EVENT_STREAM
 from aex_runtime.ids import Ids
 from aex_runtime.logs import exception_chain
-from aex_runtime.telemetry import continue_trace, names_trace, request_trace
+from aex_runtime.telemetry import continue_trace, is_valid_traceparent, record_steps
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 UNLOGGED_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths polled every few seconds: counted, but not logged."""
+"""Paths that are polled every few seconds. Their requests are counted, but not logged."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -37,7 +37,7 @@ _log = structlog.get_logger(__name__)
 
 
 class RequestMiddleware:
-    """ASGI middleware around all others, so that it sees every response."""
+    """ASGI middleware around the application, which sees every request and every response."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class RequestMiddleware:
         tracers: TracerProvider | None = None,
         joins_traces: bool = True,
     ) -> None:
-        """`templates`: endpoint → route template; `joins_traces`: requests join the caller's trace.
+        """`templates`: route template by endpoint. `joins_traces`: requests join their caller's trace.
 
         With `tracers` FastAPI records the span of the request.
         """
@@ -73,7 +73,7 @@ class RequestMiddleware:
         parent, state = (sent.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS)
         if self._tracers is None:
             return continue_trace(parent, state, "request", joins=self._joins_traces)
-        return request_trace(self._tracers, given=self._joins_traces and names_trace(parent))
+        return record_steps(self._tracers, caller_named_trace=self._joins_traces and is_valid_traceparent(parent))
 
     async def _handle(self, scope: Scope, receive: Receive, response: "_Response") -> None:
         started = time.perf_counter()
@@ -111,12 +111,12 @@ class RequestMiddleware:
             _log.info("request", method=method, route=route, status=status, duration_ms=round(seconds * 1_000, 2))
 
     def _route(self, scope: Scope) -> str:
-        """Return the route's template, never the path, which callers choose freely."""
+        """Return the template of the route; not the path, which callers choose freely."""
         return self._templates.get(scope.get("endpoint"), "unmatched")
 
 
 class _Response:
-    """Response on its way out, with the headers that every response carries."""
+    """The response on its way to the client, to which headers of every response are added."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send, self._request_id = send, request_id.encode()

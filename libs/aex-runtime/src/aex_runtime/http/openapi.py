@@ -1,4 +1,4 @@
-"""OpenAPI document with problem documents as errors, and its page `/docs`, served locally."""
+"""The OpenAPI document, with problem documents as errors, and the page `/docs`, served locally."""
 
 from functools import cache, partial
 from importlib.resources import files
@@ -36,8 +36,8 @@ _PAGE = """<!doctype html>
 """
 
 
-def describe_api(app: FastAPI) -> None:
-    """Replace FastAPI's validation error by `ProblemDetails` in the document of `app.openapi()`."""
+def install_openapi(app: FastAPI) -> None:
+    """Replace `app.openapi` by a function whose document has `ProblemDetails` as the validation error."""
 
     app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # as FastAPI documents
 
@@ -58,7 +58,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter without null, which a URL or a header cannot hold."""
+    """Return the schema of a parameter without null, which a URL and a header cannot express."""
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if len(choices) != 1:
         return schema
@@ -66,7 +66,7 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def docs_routes() -> APIRouter:
-    """Return the routes of the documentation page, of its files and of the OpenAPI document."""
+    """Return the routes of the documentation page, its files, and the OpenAPI document."""
     public = Depends(Public("documentation holds no data"))
     router = APIRouter(route_class=ServiceRoute, include_in_schema=False, dependencies=[public])
 

@@ -1,4 +1,4 @@
-"""Pages of lists: a limit, and an opaque signed cursor that is valid for its own query only."""
+"""Paging of lists: a limit, and an opaque signed cursor that is valid for its own query only."""
 
 import base64
 import binascii
@@ -26,18 +26,18 @@ _CURSOR_SCHEMA: dict[str, JsonValue] = {"minLength": 24, "pattern": "^[A-Za-z0-9
 
 @dataclass(frozen=True, slots=True)
 class CursorCodec:
-    """Signed cursors of one query: route, filters and principal."""
+    """Encodes positions as signed cursors. `query` identifies the route, the filters and the principal."""
 
     key: bytes
     query: str
 
     def encode(self, after: tuple[Scalar, str]) -> str:
-        """Return a position as an opaque cursor."""
+        """Return the cursor of a position."""
         position = json.dumps(after, separators=(",", ":")).encode()
         return base64.urlsafe_b64encode(self._mac(position) + position).decode().rstrip("=")
 
     def decode(self, cursor: str) -> tuple[Scalar, str]:
-        """Return the position in a cursor. Raises `InvalidRequest` when it was not made for this query."""
+        """Return the position in a cursor. Raises `InvalidRequest` unless it was made for this query."""
         try:
             signed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
@@ -54,15 +54,15 @@ class CursorCodec:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Request of at most `limit` items (1..200) after the position `after`."""
+    """A request for at most `limit` items (1 to 200) after the position `after` (None: from the start)."""
 
     limit: int
     after: tuple[Scalar, str] | None
     codec: CursorCodec
     large_pages: LargePages
-    """Slots of the process for pages that are large."""
+    """The process's slots for large pages."""
 
-    def cursor(self, after: tuple[Scalar, str] | None) -> str | None:
+    def next_cursor(self, after: tuple[Scalar, str] | None) -> str | None:
         """Return the `next_cursor` of a page that ends at this position; None at the end of the list."""
         return None if after is None else self.codec.encode(after)
 
@@ -75,7 +75,10 @@ async def page_request(
         Query(max_length=4_096, description="`next_cursor` of the page before", json_schema_extra=_CURSOR_SCHEMA),
     ] = None,
 ) -> PageRequest:
-    """Return the requested page, as a dependency. Raises `InvalidRequest` for a cursor of another query."""
+    """Return the page that the query parameters request; a dependency of list routes.
+
+    Raises `InvalidRequest` for a cursor of another query, and as `authenticate` does.
+    """
     principal = await authenticate(request)
     filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _PARAMETERS)
     query = json.dumps([request.scope["path"], filters, principal.role.value, principal.id, principal.org])
@@ -83,8 +86,8 @@ async def page_request(
     return PageRequest(limit, None if cursor is None else codec.decode(cursor), codec, request.app.state.large_pages)
 
 
-def check_filters(filters: Mapping[str, object]) -> dict[str, str]:
-    """Return the requested filters as text. Raises `Unprocessable` for more than `MAX_FILTERS`."""
+def collect_filters(filters: Mapping[str, object]) -> dict[str, str]:
+    """Return the filters that are set, as text. Raises `Unprocessable` for more than `MAX_FILTERS`."""
     requested = {name: str(value) for name, value in filters.items() if value is not None}
     if len(requested) > MAX_FILTERS:
         names = f"{', '.join(filters)}: these are {', '.join(requested)}"

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents, with their HTTP statuses and JSON pointers into the body."""
+"""Problem documents (RFC 9457) for errors, with their HTTP statuses and JSON pointers into the body."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from aex_runtime import errors
 from aex_runtime.blobs.port import BlobMissing, BlobTooLarge, BlobUnavailable
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.errors import DomainError, InvalidRequest, Unprocessable
-from aex_runtime.http.strict_json import MAX_PROBLEMS, pointer
+from aex_runtime.http.strict_json import MAX_PROBLEMS, extend_pointer
 from aex_runtime.store.port import AlreadyExists, StoreUnavailable
 from aex_runtime.store.table import RecordOfNewerVersion
 
@@ -60,11 +60,11 @@ _ROUTER_CODES = {404: "no_such_route", 405: "method_not_allowed", 413: "body_too
 _QUOTING_KINDS = frozenset(
     {"value_error", "assertion_error", "union_tag_invalid", "json_invalid", "url_parsing", "url_syntax_violation"}
 )
-"""Kinds of pydantic's errors whose messages may quote the value."""
+"""Kinds of pydantic's errors whose messages may quote the value; their messages are replaced."""
 
 
 class ProblemDetails(BaseModel):
-    """Problem document of RFC 9457: `code` is for programs, `detail` for people."""
+    """A problem document of RFC 9457. `code` is for programs, `detail` for people."""
 
     type: str
     title: str
@@ -75,8 +75,8 @@ class ProblemDetails(BaseModel):
     request_id: str
 
 
-def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI entries of these statuses, by default of every error status."""
+def openapi_problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return OpenAPI's response entries for these error statuses, or for all if none is given."""
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
     return {
         status: {"description": text, "content": {MEDIA_TYPE: schema}}
@@ -85,9 +85,9 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def criteria_responses() -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI entry of 400 for a route whose body has `success_criteria`."""
-    (response,) = problem_responses(400).values()
+def openapi_criteria_responses() -> dict[int | str, dict[str, Any]]:
+    """Return OpenAPI's entry for 400 of a route whose body has `success_criteria`."""
+    (response,) = openapi_problem_responses(400).values()
     description = f"{STATUS_DESCRIPTIONS[400]}. Any problem inside `success_criteria`, of its shape too"
     return {400: {**response, "description": description}}
 
@@ -101,7 +101,7 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
     members: Mapping[str, int] | None = None,
 ) -> JSONResponse:
-    """Return a response with a problem document; `members` are further fields of its code."""
+    """Return a response with a problem document; `members` are further fields that its code has."""
     content: dict[str, Any] = {
         "type": f"urn:aex:problem:{code}",
         "title": HTTPStatus(status).phrase,
@@ -115,29 +115,29 @@ def problem_response(
     return JSONResponse(content, status, dict(headers or {}), MEDIA_TYPE)
 
 
-def domain_status(error: DomainError) -> int:
+def http_status_of(error: DomainError) -> int:
     """Return the HTTP status of a domain error."""
     return next(DOMAIN_STATUS[kind] for kind in type(error).__mro__ if kind in DOMAIN_STATUS)
 
 
 def retry_headers(error: DomainError) -> dict[str, str]:
-    """Return the header `Retry-After` of an error that names the seconds, or none."""
+    """Return the header `Retry-After` if the error says when to retry, else no header."""
     retry_after_s = getattr(error, "retry_after_s", None)
     return {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
 
 
 def domain_response(request: Request, error: DomainError) -> JSONResponse:
-    """Return the response to a domain error."""
-    status, headers = domain_status(error), retry_headers(error)
+    """Return the response to a domain error, a problem document with the matching headers."""
+    status, headers = http_status_of(error), retry_headers(error)
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer" if error.code == "missing_token" else 'Bearer error="invalid_token"'
     return problem_response(request, status, error.code, error.message, error.errors, headers, error.members)
 
 
-def domain_error(error: Exception, body_model: Any = None) -> DomainError | None:
-    """Return the domain error that an exception stands for, None for an unexpected one.
+def as_domain_error(error: Exception, body_model: Any = None) -> DomainError | None:
+    """Return the domain error that answers an exception; None for an unexpected exception.
 
-    `body_model` is the type of the route's body, whose fields answer an unknown one.
+    `body_model` is the type of the route's body. The message about an unknown field names the fields of that type.
     """
     if isinstance(error, DomainError):
         return error
@@ -147,12 +147,12 @@ def domain_error(error: Exception, body_model: Any = None) -> DomainError | None
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Answer domain, vendor and validation errors and unknown routes with problem documents."""
+    """Make the application answer known errors and unknown routes with problem documents."""
 
     async def handle_known(request: Request, error: Exception) -> JSONResponse:
         body_field = getattr(request.scope.get("route"), "body_field", None)
         body_model = body_field.field_info.annotation if body_field is not None else None
-        return domain_response(request, cast(DomainError, domain_error(error, body_model)))
+        return domain_response(request, cast(DomainError, as_domain_error(error, body_model)))
 
     async def handle_router(request: Request, error: Exception) -> JSONResponse:
         failure = cast(HTTPException, error)
@@ -168,9 +168,9 @@ def add_problem_handlers(app: FastAPI) -> None:
 
 
 def _methods_at(app: FastAPI, path: str) -> set[str]:
-    """Return the methods of all routes of a path; FastAPI itself names only those of the first.
+    """Return the methods of all routes that match a path; FastAPI itself names those of the first.
 
-    A literal route, such as `/work/validate`, precedes `/work/{work_id}`, which matches its path too.
+    A literal route, such as `/work/validate`, precedes `/work/{work_id}`, which also matches its path.
     """
     matching = [route for route in iter_route_contexts(app.routes) if route.path_regex.match(path)]
     literal = [route for route in matching if route.path == path]
@@ -187,7 +187,7 @@ def _validation_error(error: RequestValidationError, body_model: Any) -> DomainE
 def validation_problems(
     failures: Sequence[Mapping[str, Any]], body: Any, body_model: Any = None
 ) -> tuple[Problem, ...]:
-    """Return pydantic's errors, as FastAPI locates them, as at most 100 different problems."""
+    """Return pydantic's errors, as FastAPI locates them, as problems: at most 100, without repetition."""
     problems: dict[Problem, None] = {}
     for each in failures:
         kind = each["type"]
@@ -199,7 +199,7 @@ def validation_problems(
 def _pointer(location: Sequence[str | int], kind: str, body: Any) -> str:
     """Return a JSON pointer into the body, or a path such as `query/limit` outside of it.
 
-    Pydantic's location also names the branches of unions, which the pointer leaves out.
+    Pydantic's location also names the branches of unions, which the pointer omits.
     """
     source, *steps = location
     if source != "body":
@@ -216,5 +216,5 @@ def _pointer(location: Sequence[str | int], kind: str, body: Any) -> str:
             value = value[step]
         else:
             continue
-        path = pointer(path, step)
+        path = extend_pointer(path, step)
     return path

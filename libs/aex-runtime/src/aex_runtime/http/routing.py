@@ -1,4 +1,4 @@
-"""Routes of a service: authenticated before the body is read, with strict bodies and query parameters."""
+"""Routes of a service, which authenticate callers before they read a body, and check parameters."""
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from enum import Enum
@@ -15,10 +15,10 @@ from aex_models.work import Problem
 from aex_runtime.errors import Unprocessable, summarize_problems
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.body import StrictRequest
-from aex_runtime.http.problems import problem_responses
+from aex_runtime.http.problems import openapi_problem_responses
 from aex_runtime.http.strict_json import MAX_PROBLEMS
-from aex_runtime.telemetry import describe_span
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import add_span_attributes
+from aex_runtime.tracing.spans import id_attributes
 
 T = TypeVar("T")
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
@@ -26,7 +26,10 @@ _MAX_NAME_CHARS = 64
 
 
 class Public:
-    """Marker of a route without a token, with the reason: `dependencies=[Depends(Public("sign-in"))]`."""
+    """A dependency that marks a route as open to every caller, with the reason.
+
+    Use: `dependencies=[Depends(Public("sign-in"))]`.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -36,7 +39,10 @@ class Public:
 
 
 class QueryNames:
-    """Marker of query parameters that a route reads by itself: `Depends(QueryNames("next", "ended"))`."""
+    """A dependency that names query parameters which a route reads from the request itself.
+
+    Use: `Depends(QueryNames("next", "ended"))`.
+    """
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -46,9 +52,9 @@ class QueryNames:
 
 
 class ServiceRoute(APIRoute):
-    """Route that authenticates its caller before it reads the body, which is strict JSON.
+    """A route that authenticates its caller before it reads the body, which must be strict JSON.
 
-    Unknown and repeated query parameters are refused, so that no filter is ignored.
+    Unknown and repeated query parameters are refused, so that no filter is ignored by mistake.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -66,26 +72,29 @@ class ServiceRoute(APIRoute):
             _check_query_parameters(strict, parameters)
             with strict.reserve_memory(_caller(strict)):
                 if reads_json:
-                    await strict.load()
+                    await strict.load_body()
                 return await handle(strict)
 
         return handle_strictly
 
 
 def service_router(prefix: str = "", tags: list[str | Enum] | None = None) -> APIRouter:
-    """Return a router for a service's routes."""
-    return APIRouter(prefix=prefix, tags=tags, route_class=ServiceRoute, responses=problem_responses())
+    """Return a router whose routes are `ServiceRoute` and document the error responses."""
+    return APIRouter(prefix=prefix, tags=tags, route_class=ServiceRoute, responses=openapi_problem_responses())
 
 
 def join_routers(*routers: APIRouter) -> APIRouter:
-    """Return one router with all routes; `include_router` would build each again and match requests twice."""
+    """Return one router with the routes of all.
+
+    FastAPI's `include_router` would build each route again and match requests twice.
+    """
     combined = APIRouter()
     combined.routes += [route for router in routers for route in router.routes]
     return combined
 
 
 def find_dependency(route: APIRoute, kind: type[T]) -> T | None:
-    """Return the dependency of a route that is of this kind, such as its `Allow` or `Public`."""
+    """Return the dependency of a route that has this class, such as its `Allow`; None without one."""
     return next((each.call for each in _dependencies(route.dependant) if isinstance(each.call, kind)), None)
 
 
@@ -96,7 +105,7 @@ def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
 
 
 def _caller(request: Request) -> str:
-    """Return the key of the caller's memory budget; anonymous callers share one."""
+    """Return the caller's key in the memory budget; all anonymous callers have the same."""
     principal = getattr(request.state, "principal", None)
     return f"{principal.issuer}:{principal.role.value}:{principal.id}" if isinstance(principal, Principal) else ""
 
@@ -105,11 +114,11 @@ def _bind_subject(request: Request) -> None:
     subject = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
     if subject:
         structlog.contextvars.bind_contextvars(**subject)
-        describe_span(span_ids(*subject.values()))
+        add_span_attributes(id_attributes(*subject.values()))
 
 
 def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:
-    """Return the query parameters of a route and its dependencies; true for those that may be repeated."""
+    """Return the query parameters of a route and its dependencies, each with whether it may be repeated."""
     known = dict[str, bool]()
     for each in (dependant, *_dependencies(dependant)):
         if isinstance(each.call, QueryNames):
@@ -119,7 +128,7 @@ def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:
 
 
 def _check_query_parameters(request: Request, allowed: Mapping[str, bool]) -> None:
-    """Raise `Unprocessable` with every parameter that is unknown, or repeated and may not be."""
+    """Raise `Unprocessable` with a problem for each parameter that is unknown or wrongly repeated."""
     query = request.query_params
     found = (_parameter_problem(name, len(query.getlist(name)), allowed) for name in list(query)[:MAX_PROBLEMS])
     problems = [problem for problem in found if problem]

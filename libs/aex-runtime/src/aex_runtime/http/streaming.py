@@ -1,4 +1,4 @@
-"""Streamed responses: downloads of files and server-sent events."""
+"""Streamed responses: downloads of files, and server-sent events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -13,21 +13,24 @@ from aex_runtime.http.connections import disconnect
 
 MEDIA_TYPE = "text/event-stream"
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Keep proxies such as nginx from storing and buffering events."""
+"""Headers that keep proxies such as nginx from storing and buffering events."""
 _END_S = 0.5
-"""Time for a reader to take the end of a stream."""
+"""Seconds that a reader has to take the end of a stream."""
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TransferRate:
-    """Minimum rate of a peer. Waiting for it uses up `grace_s`; each byte restores `1 / min_bytes_per_s`."""
+    """The lowest rate that a peer must keep.
+
+    A peer has `grace_s` seconds of waiting. Each byte that it transfers restores `1 / min_bytes_per_s`.
+    """
 
     grace_s: float = 60.0
     min_bytes_per_s: float = 32_768
 
-    def next_grace(self, grace_s: float, waited_s: float, size: int) -> float:
-        """Return the grace that is left after waiting for a chunk of this size."""
+    def remaining_grace_s(self, grace_s: float, waited_s: float, size: int) -> float:
+        """Return the seconds of grace left after `waited_s` seconds for a chunk of `size` bytes."""
         return min(grace_s - waited_s + size / self.min_bytes_per_s, self.grace_s)
 
 
@@ -35,7 +38,7 @@ _MIN_RATE = TransferRate()
 
 
 class _AbortableResponse(StreamingResponse):
-    """Streamed response that knows its scope, and so can abort its connection."""
+    """A streamed response that remembers its ASGI scope, so that it can abort its connection."""
 
     scope: Scope = {}  # as in a response that was not sent yet
 
@@ -45,11 +48,11 @@ class _AbortableResponse(StreamingResponse):
 
 
 class Download(_AbortableResponse):
-    """File sent chunk by chunk, each after the reader took the one before.
+    """A file as a response, sent chunk by chunk, each after the reader has taken the one before.
 
-    The first chunk is made before anything is sent, so that its errors become problem documents. A later error cuts
-    the connection, so that the reader sees an incomplete file. A reader that left or is slower than `min_rate` closes
-    `chunks` at once, and aborts the connection on a server that offers it (`http/connections.py`).
+    The first chunk is produced before anything is sent, so that its errors become problem documents. A later error cuts
+    the connection, so that the reader sees that the file is incomplete. If the reader leaves, or is slower than
+    `min_rate`, `chunks` is closed and the connection aborted.
     """
 
     def __init__(
@@ -61,7 +64,7 @@ class Download(_AbortableResponse):
         min_rate: TransferRate = _MIN_RATE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`filename` has letters, digits, dots and hyphens; `headers` are further ones."""
+        """Create a download; `filename` has letters, digits, dots and hyphens, `headers` are added."""
         disposition = {"Content-Disposition": f'attachment; filename="{filename}"', "X-Accel-Buffering": "no"}
         super().__init__(chunks, headers={"Content-Type": media_type, **disposition, **(headers or {})})
         self._chunks, self._min_rate, self._grace_s = chunks, min_rate, min_rate.grace_s
@@ -77,7 +80,7 @@ class Download(_AbortableResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_chunk(self, send: Send, chunk: bytes) -> None:
-        """Send a chunk; only the time spent waiting for the reader counts against it."""
+        """Send a chunk, and count the time that the reader takes for it; disconnect a slow reader."""
         clock = asyncio.get_running_loop().time
         started, timeout = clock(), asyncio.timeout(self._grace_s)
         try:
@@ -88,11 +91,11 @@ class Download(_AbortableResponse):
                 raise
             _log.warning("slow_reader_disconnected", **asdict(self._min_rate))
             disconnect(self.scope)
-        self._grace_s = self._min_rate.next_grace(self._grace_s, clock() - started, len(chunk))
+        self._grace_s = self._min_rate.remaining_grace_s(self._grace_s, clock() - started, len(chunk))
 
 
 class OpenStreams:
-    """Responses of one application that end only with their lifetime, their reader or the process."""
+    """The event streams of one application that are open now, so that a stop can end them."""
 
     def __init__(self) -> None:
         self._timeouts: set[asyncio.Timeout] = set()
@@ -102,14 +105,14 @@ class OpenStreams:
         return len(self._timeouts)
 
     def end_all(self) -> None:
-        """End all streams, and those that begin later. Call it on the event loop."""
+        """End all open streams, and every later one at its start. Call it on the event loop."""
         self._ended = True
         for timeout in self._timeouts:
             _expire(timeout)
 
     @contextmanager
     def track(self, lifetime: asyncio.Timeout) -> Iterator[None]:
-        """Track a stream until the block ends; `end_all` makes its lifetime expire."""
+        """Count a stream as open during the block; `end_all` makes its `lifetime` expire."""
         self._timeouts.add(lifetime)
         if self._ended:
             _expire(lifetime)
@@ -120,10 +123,10 @@ class OpenStreams:
 
 
 class EventStream(_AbortableResponse):
-    """Server-sent events until the frames end, `lifetime_s` is over, or `streams` are ended.
+    """Server-sent events as a response, until the frames end, `lifetime_s` is over, or `streams` end.
 
-    Each of these completes the response, so that the reader can tell it from a broken connection. A reader that stopped
-    reading is disconnected at that time at the latest. A frame is made after the reader took those before it.
+    Each of these completes the response, so that the reader can tell it from a broken connection. A reader that has
+    stopped reading is then disconnected. A frame is produced after the reader has taken those before.
     """
 
     media_type = MEDIA_TYPE

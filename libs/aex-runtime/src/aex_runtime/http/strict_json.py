@@ -1,7 +1,7 @@
-"""Strict JSON: I-JSON (RFC 7493), so that no two parsers can read a document differently.
+"""A strict parser of I-JSON (RFC 7493), so that no other parser reads a document differently.
 
-Numbers with a fraction become `JsonFloat`. A clean document costs one pass of the C parser. A suspicious one is
-then searched for problems, which are located by JSON pointers (RFC 6901).
+Numbers with a fraction become `JsonFloat`. A clean document takes one pass of the C parser. A suspicious one is then
+searched for problems, which are located by JSON pointers (RFC 6901).
 """
 
 import json
@@ -19,20 +19,20 @@ from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest
 
 MAX_ITEMS = 100_000
-"""Items of one array, or members of one object."""
+"""The most items of an array, and members of an object."""
 MAX_PROBLEMS = 100
 _MAX_SEGMENT = 100
-"""Characters of a name in a pointer, which is for people."""
+"""Characters of a name to which a pointer is cut, since people read it."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Lone surrogates: the parser has made one character of each pair."""
+"""Surrogates that are not part of a pair: the parser has made one character of each pair."""
 _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 _CONTAINERS = (dict, list)
 _VALID_TYPES = frozenset({int, float, bool, type(None), JsonFloat})
 MAX_DEPTH = 64
 MAX_VALUES = 1_000_000
-"""Values of one document, which bounds the memory of 10 MB of JSON."""
+"""The most values of a document, which limits the memory that 10 MB of JSON can take."""
 MAX_NUMBER_CHARS = 400
-"""More digits than any amount or double needs."""
+"""More characters than any amount or double needs."""
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},"'))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _BAD_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
@@ -41,22 +41,25 @@ _SAFE_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class RejectedNumber:
-    """Placeholder of a refused number in a parsed document."""
+    """A placeholder, in a parsed document, of a number that is refused."""
 
     code: str
     message: str
 
 
 class DuplicateKeys(dict[str, Any]):
-    """Object in which names occur more than once."""
+    """An object, in a parsed document, in which names occur more than once; `repeated` are these names."""
 
     def __init__(self, members: dict[str, Any], repeated: Sequence[str]) -> None:
         super().__init__(members)
         self.repeated = repeated
 
 
-def parse_strict(raw: bytes) -> Any:
-    """Return the value of a JSON document. Raises `InvalidRequest` with all problems."""
+def parse_strict_json(raw: bytes) -> Any:
+    """Return the value of a JSON document.
+
+    Raises `InvalidRequest` with up to 100 problems, for text that is not I-JSON and for too large documents.
+    """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -85,7 +88,7 @@ def _refuse(code: str, message: str) -> NoReturn:
 
 
 def _check_size(raw: bytes) -> None:
-    """Refuse, before parsing, documents that are too deep or have too many values."""
+    """Refuse a document that is nested too deeply or has too many values, before it is parsed."""
     openings, commas = raw.count(b"[") + raw.count(b"{"), raw.count(b",")
     if openings <= MAX_DEPTH and commas < MAX_VALUES:
         return
@@ -99,7 +102,7 @@ def _check_size(raw: bytes) -> None:
 
 
 class _Reader:
-    """Hooks of the parser; `has_rejected` when the parsed value holds something to refuse."""
+    """The hooks of the parser. `has_rejected`: the parsed value contains something to refuse."""
 
     def __init__(self) -> None:
         self.has_rejected = False
@@ -135,8 +138,11 @@ class _Reader:
         return RejectedNumber(code, message)
 
 
-def pointer(path: str, name: str | int) -> str:
-    """Return `path` extended by one name, which is made printable and cut to 100 characters."""
+def extend_pointer(path: str, name: str | int) -> str:
+    """Return the JSON pointer `path`, extended by one name or index.
+
+    A name is made printable and cut to 100 characters.
+    """
     if isinstance(name, int):
         return f"{path}/{name}"
     printable = _UNPRINTABLE.sub("\ufffd", name[:_MAX_SEGMENT])
@@ -144,7 +150,7 @@ def pointer(path: str, name: str | int) -> str:
 
 
 def _has_long_container(root: Any) -> bool:
-    """Return whether an array or object of a parsed document has too many items."""
+    """Return whether an array or object in a parsed document has more than `MAX_ITEMS` items."""
     pending = [root] if isinstance(root, _CONTAINERS) else []
     while pending:
         value = pending.pop()
@@ -156,7 +162,7 @@ def _has_long_container(root: Any) -> bool:
 
 
 def _find_problems(root: Any) -> Iterator[Problem]:
-    """Yield the problems of a parsed document; pointers are made only for containers and invalid values."""
+    """Yield the problems of a parsed document. Pointers are built only for containers and invalid values."""
     pending: list[tuple[str, Any]] = [("", root)]
     while pending:
         path, value = pending.pop()
@@ -170,7 +176,7 @@ def _find_problems(root: Any) -> Iterator[Problem]:
             if isinstance(value, dict):
                 yield from _name_problems(path, value)
             named = value.items() if isinstance(value, dict) else enumerate(value)
-            pending += reversed([(pointer(path, name), item) for name, item in named if _is_suspect(item)])
+            pending += reversed([(extend_pointer(path, name), item) for name, item in named if _is_suspect(item)])
 
 
 def _is_suspect(value: Any) -> bool:
@@ -180,9 +186,11 @@ def _is_suspect(value: Any) -> bool:
 def _name_problems(path: str, members: dict[str, Any]) -> Iterator[Problem]:
     if isinstance(members, DuplicateKeys):
         for name in members.repeated:
-            yield Problem(path=pointer(path, name), code="duplicate_key", message="the name occurs more than once")
+            yield Problem(
+                path=extend_pointer(path, name), code="duplicate_key", message="the name occurs more than once"
+            )
     for name in filter(_is_invalid_text, members):
-        yield from _text_problems(pointer(path, name), name)
+        yield from _text_problems(extend_pointer(path, name), name)
 
 
 def _is_invalid_text(text: str) -> bool:

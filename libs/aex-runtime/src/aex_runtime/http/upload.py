@@ -1,7 +1,7 @@
-"""Uploads of any bytes: streamed in constant memory, with a minimum rate.
+"""Uploads of any bytes, streamed in constant memory, from senders that keep a minimum rate.
 
-A route that takes an upload declares no body, documents `BINARY_BODY`, and passes `stream_body(request)` to
-`Blobs.put_stream`. JSON bodies and forms are read through `read_body`, so that no sender can stall for ever.
+A route that takes an upload declares no body and documents `BINARY_BODY`. It passes `stream_body(request)` to
+`Blobs.put_stream`. JSON bodies and forms are read by `read_body`, which requires the same minimum rate.
 """
 
 import asyncio
@@ -25,34 +25,40 @@ BINARY_BODY: Mapping[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}},
     }
 }
-"""Value for `openapi_extra`."""
+"""Value of `openapi_extra` for a route that takes an upload."""
 MIN_RATE = TransferRate()
 _MAX_SIZE_DIGITS = 18
 _log = structlog.get_logger(__name__)
 
 
 def check_upload_headers(request: Request, max_bytes: int) -> None:
-    """Raise `InvalidRequest` or `TooLarge` when the headers already show that the body will be refused."""
+    """Raise an error if the headers show that the upload will be refused.
+
+    `InvalidRequest` for a form, an encoded or an empty body; `TooLarge` above `max_bytes`.
+    """
     if parse_media_type(request.headers.get("content-type")).get_content_maintype() == "multipart":
         raise InvalidRequest("unsupported_media_type", "send the bytes themselves, not a form (curl: -T FILE)")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise InvalidRequest("unsupported_encoding", "send the bytes without a Content-Encoding")
     declared = content_length(request)
     if declared is not None and declared > max_bytes:
-        raise body_too_large(max_bytes)
+        raise upload_too_large_error(max_bytes)
     if declared == 0:
-        raise empty_body()
+        raise empty_upload_error()
 
 
 def parse_media_type(header: str | None) -> Message:
-    """Return a message with this `Content-Type`, or with none."""
+    """Parse a `Content-Type` header, which may be None; the result gives its type, charset and parameters."""
     message = Message()
     message["content-type"] = header or ""
     return message
 
 
 def content_length(request: Request) -> int | None:
-    """Return the declared `Content-Length`, or None when it is no number; huge numbers are cut."""
+    """Return the declared `Content-Length` in bytes; None if it is missing or no number.
+
+    At most 18 digits are read.
+    """
     header = request.headers.get("content-length", "")
     return int(header.lstrip("0")[:_MAX_SIZE_DIGITS] or "0") if header.isdecimal() else None
 
@@ -60,7 +66,7 @@ def content_length(request: Request) -> int | None:
 async def stream_body(request: Request, min_rate: TransferRate = MIN_RATE) -> AsyncGenerator[bytes, None]:
     """Yield the chunks of the body as they arrive.
 
-    Raises `ClientDisconnect` when the sender left, or is slower than `min_rate` and was disconnected.
+    Raises `ClientDisconnect` if the sender left. A sender slower than `min_rate` is disconnected, with the same error.
     """
     clock = asyncio.get_running_loop().time
     grace_s = min_rate.grace_s
@@ -77,14 +83,17 @@ async def stream_body(request: Request, min_rate: TransferRate = MIN_RATE) -> As
             disconnect(request.scope)
         if not chunk:
             return
-        grace_s = min_rate.next_grace(grace_s, clock() - started, len(chunk))
+        grace_s = min_rate.remaining_grace_s(grace_s, clock() - started, len(chunk))
         yield chunk
 
 
 async def read_body(
     request: Request, max_bytes: int, too_large: TooLarge, resize: Callable[[int], None] | None = None
 ) -> bytes:
-    """Return the complete body; `resize` takes its size so far. Raises `too_large` above `max_bytes`."""
+    """Read the complete body and return it. Raises `too_large` above `max_bytes`.
+
+    `resize` is called with the bytes so far after each chunk. The sender must keep the minimum rate.
+    """
     content = bytearray()
     async with aclosing(stream_body(request)) as chunks:
         async for chunk in chunks:
@@ -96,11 +105,11 @@ async def read_body(
     return bytes(content)
 
 
-def body_too_large(max_bytes: int) -> TooLarge:
-    """Return the error of an upload above `max_bytes`."""
+def upload_too_large_error(max_bytes: int) -> TooLarge:
+    """Return the error for an upload above `max_bytes`."""
     return TooLarge("body_too_large", f"an upload has at most {max_bytes // 1_000_000} MB")
 
 
-def empty_body() -> InvalidRequest:
-    """Return the error of an upload without a byte."""
+def empty_upload_error() -> InvalidRequest:
+    """Return the error for an upload without any byte."""
     return InvalidRequest("empty_body", "an upload has at least one byte: send the file as the body (curl: -T FILE)")

@@ -1,1 +1,1 @@
-"""Identity: the local key, token issuers, verification of tokens, and tokens between services."""
+"""Identity of callers: the signing key, issuers, verification of tokens, tokens between services."""

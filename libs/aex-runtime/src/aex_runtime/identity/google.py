@@ -1,7 +1,7 @@
 """Google's ID tokens for calls between services, from the metadata server of the machine.
 
-Tokens come by one documented GET. Google's library uses a thread that cannot be stopped, retries on its own, reads
-responses of any length, and follows redirects and proxies.
+Tokens are read by one documented GET request. Google's own library is not used. It starts a thread that cannot be
+stopped, retries on its own, reads responses of any length, and follows redirects and proxies.
 https://cloud.google.com/compute/docs/instances/verifying-instance-identity
 """
 
@@ -30,11 +30,11 @@ _log = structlog.get_logger(__name__)
 _PATH = "/computeMetadata/v1/instance/service-accounts/default/identity"
 _RETRY = Backoff(first=timedelta(milliseconds=100), cap=timedelta(seconds=1))
 _RETRYABLE_STATUSES = frozenset({httpx.codes.REQUEST_TIMEOUT, httpx.codes.TOO_MANY_REQUESTS})
-"""Besides 5xx. Any other status is about the account or the request, and would not change."""
+"""Statuses to retry, besides 5xx. Others concern the account or the request, and would not change."""
 
 
 class NoIdToken(Exception):
-    """Missing ID token; the message is the reason, without any text of the response."""
+    """The failure to get an ID token. The message is the reason, without any text of the response."""
 
     def __init__(self, reason: str, *, retryable: bool = False) -> None:
         super().__init__(reason)
@@ -42,17 +42,21 @@ class NoIdToken(Exception):
 
 
 class MetadataServer:
-    """Client of the metadata server at `host` (`name` or `name:port`), with time limits in seconds.
+    """A client of Google's metadata server at `host` (`name` or `name:port`).
 
-    `total_s` includes all attempts and pauses, and is less than verification waits for governance.
+    A call takes at most `total_s` seconds with all attempts and pauses, which is less than verification waits for
+    governance.
     """
 
     def __init__(self, host: str, ids: Ids, *, attempts: int = 3, attempt_s: float = 1.5, total_s: float = 4.0) -> None:
         self._url, self._ids = f"http://{host}{_PATH}", ids
         self._attempts, self._attempt_s, self._total_s = attempts, attempt_s, total_s
 
-    async def id_token(self, audience: str) -> str:
-        """Return the server's response for `audience`, which should be a token. Raises `NoIdToken`."""
+    async def fetch_id_token(self, audience: str) -> str:
+        """Fetch an ID token for `audience`, with retries after temporary failures.
+
+        The token is returned as the server sent it, unchecked. Raises `NoIdToken`.
+        """
         retries = Retries(_RETRY, self._ids)
         try:
             async with asyncio.timeout(self._total_s):
@@ -96,20 +100,20 @@ class MetadataServer:
 
 
 RENEW_BEFORE = timedelta(minutes=2)
-"""A token lasts an hour; the margin covers outages of the metadata server."""
+"""Time before its end at which a token is renewed. It lasts an hour; this covers outages of the metadata server."""
 PAUSE = timedelta(seconds=1)
-"""Minimum time between two fetches for one audience, successful or not."""
+"""The least time between two fetches for one audience, successful or not."""
 _MAX_LIFETIME = timedelta(days=1)
-"""More than Google grants."""
+"""Longer than the lifetime of any token of Google."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC) + timedelta(days=1)
 
 Fetch = Callable[[str], Awaitable[str]]
-"""Function from an audience, as the token names it, to a token. Raises `NoIdToken`."""
+"""Function that fetches a token for an audience, as the token names it. Raises `NoIdToken`."""
 
 
 @dataclass(slots=True)
 class _CachedToken:
-    """Latest token of one audience and its end; `fetched_at`: end of the last fetch, successful or not."""
+    """The latest token for one audience, its end, and when the last fetch ended, successful or not."""
 
     token: str = ""
     ends_at: datetime = _LONG_AGO
@@ -117,21 +121,21 @@ class _CachedToken:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_due(self, now: datetime) -> bool:
-        """Return whether to fetch: no token or one near its end, and no fetch within `PAUSE`."""
+        """Return whether to fetch: the token is missing or near its end, and `PAUSE` has passed."""
         return now >= self.ends_at - RENEW_BEFORE and not timedelta(0) <= now - self.fetched_at < PAUSE
 
 
 class GoogleServiceTokens(ServiceTokens):
-    """ID tokens of `account`, cached per audience until shortly before their end.
+    """Google's ID tokens of `account`, cached for each audience until shortly before their end.
 
-    Concurrent callers share one fetch and its failure. After a failed renewal the old token serves until its end.
+    Concurrent callers share one fetch, and its failure. After a failed renewal the old token is used until its end.
     """
 
     def __init__(self, account: str, fetch: Fetch, clock: Clock) -> None:
         self._account, self._fetch, self._clock = account, fetch, clock
         self._cache: defaultdict[str, _CachedToken] = defaultdict(_CachedToken)
 
-    async def token(self, audience: str) -> str:
+    async def get_token(self, audience: str) -> str:
         cached, now = self._cache[audience], self._clock.now()
         is_renewing = cached.lock.locked() and now < cached.ends_at
         if cached.is_due(now) and not is_renewing:
@@ -147,17 +151,18 @@ class GoogleServiceTokens(ServiceTokens):
         full_audience = AUDIENCE_PREFIX + audience
         try:
             token = await self._fetch(full_audience)
-            cached.ends_at = token_end(token, full_audience, self._account, self._clock.now())
+            cached.ends_at = check_id_token(token, full_audience, self._account, self._clock.now())
             cached.token = token
         except NoIdToken as error:
             _log.warning("id_token_missing", audience=full_audience, reason=str(error))
         cached.fetched_at = self._clock.now()
 
 
-def token_end(token: str, audience: str, account: str, now: datetime) -> datetime:
-    """Return the end of a token. Raises `NoIdToken` for another audience, account or lifetime.
+def check_id_token(token: str, audience: str, account: str, now: datetime) -> datetime:
+    """Check the claims of a token and return the time at which it ends.
 
-    The called service checks the signature; the checks here explain more than its 401 would.
+    Raises `NoIdToken` for another audience, account or lifetime. The signature is checked by the called service; the
+    checks here explain a failure better than its 401 would.
     """
     try:
         claims = jwt.decode(token, options={"verify_signature": False})

@@ -1,4 +1,4 @@
-"""Trusted token issuers and their public keys: fixed, from a file, or from an https URL."""
+"""Trusted issuers of tokens, and their public keys: fixed, from a file, or from an https URL."""
 
 import asyncio
 import json
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 ALL_ROLES = frozenset(Audience)
 AUDIENCE_PREFIX = "aex:"
-"""Prefix of services' names in the audience of Google's ID tokens, which Google issues to every account for any
-audience. Another system could call itself `governance`, and a token of ours for it must not be valid here."""
+"""Prefix of a service's name in the audience of Google's ID tokens.
+
+Google issues tokens to every account for any audience. Another system may be called `governance` too, and a token of
+ours for it must not be valid here.
+"""
 MAX_JWKS_BYTES = 1_000_000
 _FETCH_TIMEOUT_S = 3.0
 FRESH_FOR = timedelta(hours=1)
@@ -38,18 +41,24 @@ _log = structlog.get_logger(__name__)
 
 
 class InvalidJwks(Exception):
-    """Unusable key set."""
+    """A JWKS document that cannot be used."""
 
 
 class KeySource(Protocol):
-    """Source of an issuer's keys."""
+    """The public keys of an issuer."""
 
-    async def find(self, kid: str) -> "PyJWK | None":
-        """Return the key with this id, or None. Raises `TemporarilyUnavailable` when no keys can be fetched."""
+    async def find_key(self, kid: str) -> "PyJWK | None":
+        """Return the key with this id; None if the issuer has no such key.
+
+        A source may fetch the keys. Raises `TemporarilyUnavailable` if none could ever be fetched.
+        """
 
 
 def parse_jwks(content: bytes) -> dict[str, "PyJWK"]:
-    """Return the signing keys of a JWKS document by id, without keys of unknown kinds."""
+    """Return the signing keys of a JWKS document, by their ids. Keys of unknown kinds are skipped.
+
+    Raises `InvalidJwks`.
+    """
     from jwt import PyJWK, PyJWTError  # noqa: PLC0415 see `verifier`
 
     try:
@@ -69,7 +78,7 @@ def parse_jwks(content: bytes) -> dict[str, "PyJWK"]:
 
 
 class StaticKeys:
-    """Fixed keys, such as the local issuer's, parsed on first use."""
+    """A source of fixed keys, such as those of the local issuer, parsed at first use."""
 
     def __init__(self, jwks: list[dict[str, Any]]) -> None:
         self._jwks = json.dumps({"keys": jwks}).encode()
@@ -78,14 +87,15 @@ class StaticKeys:
     def _keys(self) -> Keys:
         return parse_jwks(self._jwks)
 
-    async def find(self, kid: str) -> "PyJWK | None":
+    async def find_key(self, kid: str) -> "PyJWK | None":
         return self._keys.get(kid)
 
 
 class JwksCache:
-    """Fetched keys, refreshed after an hour, or for an unknown key id at most every 30 s.
+    """A source that fetches keys and keeps them for an hour.
 
-    A failed fetch leaves the keys as they are.
+    A key id that is not among them causes another fetch, at most every 30 s. After a failed fetch the old keys remain
+    in use.
     """
 
     def __init__(self, name: str, fetch: Fetch, clock: Clock) -> None:
@@ -95,7 +105,7 @@ class JwksCache:
         self._attempted_at: datetime | None = None
         self._lock = asyncio.Lock()
 
-    async def find(self, kid: str) -> "PyJWK | None":
+    async def find_key(self, kid: str) -> "PyJWK | None":
         is_refreshing = self._lock.locked() and kid in (self._keys or {})
         if self._is_due(kid) and not is_refreshing:
             async with self._lock:
@@ -123,8 +133,8 @@ class JwksCache:
         self._fetched_at = self._clock.now()
 
 
-def file_fetcher(path: Path) -> Fetch:
-    """Return a function that reads a JWKS file in a thread."""
+def jwks_file_fetcher(path: Path) -> Fetch:
+    """Return a function that reads a JWKS file in a thread; it raises `OSError`."""
 
     def read() -> bytes:
         with path.open("rb") as file:
@@ -133,8 +143,8 @@ def file_fetcher(path: Path) -> Fetch:
     return partial(asyncio.to_thread, read)
 
 
-def url_fetcher(url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> Fetch:
-    """Return a function that fetches a JWKS within 3 s and 1 MB, without redirects.
+def jwks_url_fetcher(url: str, transport: "httpx.AsyncBaseTransport | None" = None) -> Fetch:
+    """Return a function that fetches a JWKS document within 3 s and up to 1 MB, without redirects.
 
     It raises `OSError` and `InvalidJwks`.
     """
@@ -163,23 +173,23 @@ def url_fetcher(url: str, transport: "httpx.AsyncBaseTransport | None" = None) -
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Trusted issuer: its keys, algorithms, and the principals that its tokens may name."""
+    """A trusted issuer: its keys, its algorithms, and the principals that its tokens may name."""
 
     iss: str
     algorithms: tuple[str, ...]
     keys: KeySource
     subjects: Subjects
     audience_prefix: str = ""
-    """Text before the service's name in `aud`."""
+    """Text before the service's name in the claim `aud`."""
 
 
 def local_issuer(key: LocalKey, roles: frozenset[Audience] = ALL_ROLES) -> Issuer:
-    """Return the installation's own issuer, which grants these roles."""
-    return Issuer(LOCAL_ISS, ("EdDSA",), StaticKeys([key.jwk()]), ClaimedSubjects(roles))
+    """Return the issuer of this installation, which signs with `key` and may grant `roles`."""
+    return Issuer(LOCAL_ISS, ("EdDSA",), StaticKeys([key.public_jwk()]), ClaimedSubjects(roles))
 
 
 def configured_issuers(settings: Sequence[IssuerSettings], clock: Clock) -> list[Issuer]:
-    """Return the issuers of the settings."""
+    """Return an issuer for each entry of the setting `AEX_ISSUERS`. Keys are fetched at first use."""
     return [
         Issuer(each.iss, each.algorithms, JwksCache(each.iss, _fetcher(each.jwks), clock), ClaimedSubjects(each.roles))
         for each in settings
@@ -187,11 +197,18 @@ def configured_issuers(settings: Sequence[IssuerSettings], clock: Clock) -> list
 
 
 def google_issuer(accounts: Mapping[str, str], jwks: str, clock: Clock) -> Issuer:
-    """Return Google as issuer, for the services' accounts only. `accounts`: service → e-mail address."""
+    """Return Google as an issuer that names this installation's services only.
+
+    `accounts` maps each service to the e-mail address of its account; `jwks` is the file or URL of Google's keys.
+    """
     subjects = GoogleSubjects({account: service for service, account in accounts.items()})
     return Issuer(GOOGLE_ISS, ("RS256",), JwksCache(GOOGLE_ISS, _fetcher(jwks), clock), subjects, AUDIENCE_PREFIX)
 
 
 def _fetcher(jwks: str) -> Fetch:
     parts = urlsplit(jwks)
-    return url_fetcher(jwks) if parts.scheme == "https" else file_fetcher(Path(parts.path if parts.scheme else jwks))
+    return (
+        jwks_url_fetcher(jwks)
+        if parts.scheme == "https"
+        else jwks_file_fetcher(Path(parts.path if parts.scheme else jwks))
+    )

@@ -1,4 +1,4 @@
-"""The platform's signing key: created once in the data directory, or provided as a file."""
+"""The platform's signing key: created once in the data directory, or given as a file."""
 
 import base64
 import hashlib
@@ -12,56 +12,57 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aex_models.canonical import canonical_bytes
-from aex_runtime.files import publish_once, replace_file
+from aex_runtime.files import create_file_once, replace_file
 
 LOCAL_ISS = "aex-local"
 _PRIVATE, _PUBLIC = "local-issuer.pem", "local-issuer.jwks.json"
 
 
 class UnsafeKey(Exception):
-    """Unusable key file: readable by others, or not an Ed25519 key."""
+    """A key file that cannot be used: others can read it, or it holds no Ed25519 key."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalKey:
-    """Ed25519 key with its id, the thumbprint of RFC 7638."""
+    """An Ed25519 key pair, and its id: the thumbprint of RFC 7638."""
 
     private: Ed25519PrivateKey
     kid: str
 
-    def jwk(self) -> dict[str, Any]:
-        """Return the public half as a JSON Web Key."""
+    def public_jwk(self) -> dict[str, Any]:
+        """Return the public key as a JSON Web Key."""
         return _public_jwk(self.private) | {"kid": self.kid, "alg": "EdDSA", "use": "sig"}
 
     def derive_secret(self, purpose: str) -> bytes:
-        """Return 32 bytes for another purpose, equal in every process that shares the key."""
+        """Return a secret of 32 bytes for a purpose, equal in every process that has this key."""
         seed = self.private.private_bytes_raw()
         return hashlib.blake2b(purpose.encode(), key=seed, digest_size=32, person=b"aex-derive").digest()
 
 
-def local_key(data_dir: Path) -> LocalKey:
-    """Return the key in `data_dir/keys`, which one process creates when it is missing.
+def load_or_create_key(data_dir: Path) -> LocalKey:
+    """Return the key in `data_dir/keys`. If there is none, create it and a file with its public key.
 
-    Raises `UnsafeKey` when others can read it.
+    Processes that start at the same time create one key. Raises `UnsafeKey` if others can read the file.
     """
     folder = data_dir / "keys"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / _PRIVATE
     if not path.exists():
         pem, pkcs8, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        publish_once(path, Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, plain), mode=0o600)
+        create_file_once(path, Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, plain), mode=0o600)
     key = _load(path)
     public = folder / _PUBLIC
     if not public.exists():
-        replace_file(public, json.dumps({"keys": [key.jwk()]}, indent=2).encode(), mode=0o644)
+        replace_file(public, json.dumps({"keys": [key.public_jwk()]}, indent=2).encode(), mode=0o644)
     return key
 
 
-def configured_key(path: Path) -> LocalKey:
+def load_key_file(path: Path) -> LocalKey:
     """Return the key in a file, such as a mounted secret. Raises `UnsafeKey`.
 
-    A file of this user must be closed to others. The mode of another user's file is not checked, as in OpenSSH.
-    Cloud Run mounts secrets for root, and a container of another user can only read what all users can.
+    Other users must not be able to read a file of this user. The mode of another user's file is not checked, as in
+    OpenSSH. Cloud Run mounts secrets as files of root, which a container of another user can read only if all users
+    can.
     """
     try:
         return _load(path, checks_foreign_files=False)

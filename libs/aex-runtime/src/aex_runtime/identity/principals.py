@@ -1,4 +1,4 @@
-"""Principals, and how the claims of an issuer's tokens name them."""
+"""Principals, and the rules by which the claims of a token name one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,26 +14,29 @@ from aex_runtime.errors import Unauthenticated
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Authenticated caller."""
+    """An authenticated caller."""
 
     id: str
     role: Audience
     org: str | None = None
     expires_at: datetime | None = field(default=None, compare=False)
-    """End of the token, leeway included; None without a verified token."""
+    """End of the token, with the leeway; None without a verified token."""
     issuer: str = field(default="", compare=False)
     """Issuer of the token; empty without a verified token."""
 
 
 class Subjects(Protocol):
-    """Mapping of an issuer's verified claims to principals."""
+    """The rule by which the claims of an issuer's tokens name a principal."""
 
     @property
-    def required(self) -> tuple[str, ...]:
-        """Required claims besides `iss`, `aud` and `exp`."""
+    def required_claims(self) -> tuple[str, ...]:
+        """Claims that a token must have besides `iss`, `aud` and `exp`."""
 
-    def principal(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
-        """Return the principal. Raises `Unauthenticated` for one that the issuer may not name."""
+    def principal_of(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
+        """Return the principal that verified claims name.
+
+        Raises `Unauthenticated` for a principal that the issuer may not name.
+        """
 
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
@@ -41,12 +44,12 @@ _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSubjects:
-    """Principals named by `sub`, `role` and `org`, with a role of `roles`."""
+    """The rule that the claims `sub`, `role` and `org` name the principal, with a role among `roles`."""
 
     roles: frozenset[Audience]
-    required: tuple[str, ...] = ("sub", "role")
+    required_claims: tuple[str, ...] = ("sub", "role")
 
-    def principal(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
+    def principal_of(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
         role = claims["role"]
         if not isinstance(role, str) or role not in self.roles:
             raise Unauthenticated("role_not_granted", "the issuer may not grant this role")
@@ -60,12 +63,12 @@ class ClaimedSubjects:
 
 @dataclass(frozen=True, slots=True)
 class GoogleSubjects:
-    """Services named by the verified `email` of their account. `services`: e-mail → service."""
+    """The rule that the verified `email` of an account names a service. `services` maps e-mail to service."""
 
     services: Mapping[str, str]
-    required: tuple[str, ...] = ("sub", "email", "email_verified")
+    required_claims: tuple[str, ...] = ("sub", "email", "email_verified")
 
-    def principal(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
+    def principal_of(self, claims: Mapping[str, Any], iss: str, expires_at: datetime) -> Principal:
         if claims["email_verified"] is not True:
             raise Unauthenticated("unverified_account", "Google has not verified the token's e-mail address")
         email = claims["email"]

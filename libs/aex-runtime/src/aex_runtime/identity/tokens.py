@@ -1,4 +1,4 @@
-"""Tokens of the local issuer and for calls between services, and a service's trusted issuers."""
+"""Tokens that a service issues and sends, and the issuers that it trusts."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -11,22 +11,28 @@ from aex_runtime.identity.issuers import ALL_ROLES, Issuer, configured_issuers, 
 from aex_runtime.identity.local_key import LOCAL_ISS, LocalKey
 from aex_runtime.ids import Ids
 from aex_runtime.settings import RuntimeSettings
-from aex_runtime.telemetry import current_trace
+from aex_runtime.telemetry import current_trace_context
 
 
 class ServiceTokens(Protocol):
-    """Source of short-lived tokens for calls to other services."""
+    """Short-lived tokens for calls to other services."""
 
-    async def token(self, audience: str) -> str:
-        """Return a token for the service `audience`, in the role `service`. Raises `TemporarilyUnavailable`."""
+    async def get_token(self, audience: str) -> str:
+        """Return a token for calls to the service `audience`, in the role `service`; a cached one if valid.
 
-    async def headers(self, audience: str) -> dict[str, str]:
-        """Return the headers of a call to `audience`: token and current trace. Raises as `token` does."""
-        return {"Authorization": f"Bearer {await self.token(audience)}", **current_trace()}
+        Raises `TemporarilyUnavailable` if none can be obtained.
+        """
+
+    async def call_headers(self, audience: str) -> dict[str, str]:
+        """Return the headers of a call to the service `audience`: a token and the current trace context.
+
+        Raises `TemporarilyUnavailable` if no token can be obtained.
+        """
+        return {"Authorization": f"Bearer {await self.get_token(audience)}", **current_trace_context()}
 
 
 class LocalIssuer:
-    """Issuer of tokens signed with the local key."""
+    """Issues tokens signed with the local key."""
 
     def __init__(self, key: LocalKey, clock: Clock, ids: Ids) -> None:
         self._key, self._clock, self._ids = key, clock, ids
@@ -39,7 +45,7 @@ class LocalIssuer:
         org: str | None = None,
         ttl: timedelta = timedelta(hours=12),
     ) -> str:
-        """Return a token for `sub` in `role`, valid for `ttl` at the services `audiences`."""
+        """Return a new token for `sub` in `role`, valid for `ttl` at the services `audiences`."""
         import jwt  # noqa: PLC0415 see `verifier`
 
         now = self._clock.now()
@@ -62,13 +68,13 @@ _RENEW_BEFORE = timedelta(minutes=1)
 
 
 class LocalServiceTokens(ServiceTokens):
-    """Tokens of `service:{name}` signed with the local key, cached per audience."""
+    """Tokens of the principal `service:{name}`, signed with the local key and cached for each audience."""
 
     def __init__(self, issuer: LocalIssuer, name: str, clock: Clock) -> None:
         self._issuer, self._sub, self._clock = issuer, f"service:{name}", clock
         self._cached: dict[str, tuple[str, datetime]] = {}
 
-    async def token(self, audience: str) -> str:
+    async def get_token(self, audience: str) -> str:
         now = self._clock.now()
         cached = self._cached.get(audience)
         if cached is not None and now < cached[1]:
@@ -79,9 +85,10 @@ class LocalServiceTokens(ServiceTokens):
 
 
 def trusted_issuers(settings: RuntimeSettings, key: LocalKey, clock: Clock) -> list[Issuer]:
-    """Return the local issuer, those of `AEX_ISSUERS`, and Google when it signs the services' tokens.
+    """Return the issuers whose tokens a service accepts.
 
-    With Google the local issuer cannot grant the role `service`, so that a stolen key makes no service.
+    These are the local one, those of `AEX_ISSUERS`, and Google if it signs the tokens between services. Then the local
+    issuer cannot grant the role `service`, so that a stolen key cannot act as a service.
     """
     configured = configured_issuers(settings.issuers, clock)
     if settings.service_tokens == "local":
@@ -93,10 +100,13 @@ def trusted_issuers(settings: RuntimeSettings, key: LocalKey, clock: Clock) -> l
 def open_service_tokens(
     settings: RuntimeSettings, service: str, issuer: LocalIssuer, clock: Clock, ids: Ids
 ) -> ServiceTokens:
-    """Return the service's tokens for calls to others. Nothing is fetched before the first call."""
+    """Return the source of a service's tokens for calls to others, local or Google's by the settings.
+
+    Nothing is fetched before the first call.
+    """
     if settings.service_tokens == "local":
         return LocalServiceTokens(issuer, service, clock)
     from aex_runtime.identity import google  # noqa: PLC0415 imports httpx, which most services do not need at start
 
     server = google.MetadataServer(settings.metadata_host, ids)
-    return google.GoogleServiceTokens(settings.service_accounts[service], server.id_token, clock)
+    return google.GoogleServiceTokens(settings.service_accounts[service], server.fetch_id_token, clock)

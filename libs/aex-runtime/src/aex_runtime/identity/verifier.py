@@ -1,4 +1,4 @@
-"""Verification of bearer tokens, cached: a signature costs more than the rest of a request."""
+"""Verification of bearer tokens, with a cache: a signature costs more than the rest of a request."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ TRUSTED_FOR = timedelta(seconds=60)
 
 
 class TokenCache:
-    """Principals by the digest of their token, for a minute at most, and never past the token's end."""
+    """The principals of verified tokens, by digest, each for at most a minute and not past its end."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, tuple[Principal, datetime]] = OrderedDict()
 
     def get(self, digest: bytes, now: datetime) -> Principal | None:
-        """Return the principal of a token that was verified within the last minute."""
+        """Return the principal of a token that was verified within the last minute, else None."""
         principal, until = self._entries.get(digest, (None, now))
         if until - TRUSTED_FOR <= now < until:
             return principal
@@ -35,7 +35,7 @@ class TokenCache:
         return None
 
     def put(self, digest: bytes, principal: Principal, now: datetime, expires_at: datetime) -> None:
-        """Add a token that has just been verified."""
+        """Add a token that was just verified; the oldest entry is dropped if there are too many."""
         self._entries[digest] = (principal, min(now + TRUSTED_FOR, expires_at))
         if len(self._entries) > MAX_TOKENS:
             self._entries.popitem(last=False)
@@ -55,7 +55,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 class TokenVerifier:
-    """Verifier of tokens for the service `audience`."""
+    """Verifies tokens for the service `audience`."""
 
     def __init__(self, issuers: Sequence[Issuer], audience: str, clock: Clock) -> None:
         self._issuers = {issuer.iss: issuer for issuer in issuers}
@@ -64,7 +64,10 @@ class TokenVerifier:
         self._audience, self._clock, self._cache = audience, clock, TokenCache()
 
     async def verify(self, token: str) -> Principal:
-        """Return the principal of a token. Raises `Unauthenticated`, or `TemporarilyUnavailable` without keys."""
+        """Verify a token and return its principal; a token verified within the last minute is trusted.
+
+        Raises `Unauthenticated`, and `TemporarilyUnavailable` if the issuer's keys cannot be fetched.
+        """
         if len(token) > MAX_TOKEN_CHARS:
             raise Unauthenticated("invalid_token", f"a token has at most {MAX_TOKEN_CHARS} characters")
         now = self._clock.now()
@@ -74,7 +77,7 @@ class TokenVerifier:
             return principal
         claims, issuer = await self._verify_claims(token)
         expires_at = _check_times(claims, now)
-        principal = issuer.subjects.principal(claims, issuer.iss, expires_at)
+        principal = issuer.subjects.principal_of(claims, issuer.iss, expires_at)
         self._cache.put(digest, principal, now, expires_at)
         return principal
 
@@ -83,7 +86,7 @@ class TokenVerifier:
 
         issuer, key, algorithm = await self._find_signer(token)
         audience = issuer.audience_prefix + self._audience
-        options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required]}
+        options: Any = {**_OPTIONS, "require": [*_REQUIRED, *issuer.subjects.required_claims]}
         try:
             claims = jwt.decode(token, key, [algorithm], options, audience=audience, issuer=issuer.iss)
         except jwt.MissingRequiredClaimError as error:
@@ -95,7 +98,7 @@ class TokenVerifier:
         return claims, issuer
 
     async def _find_signer(self, token: str) -> "tuple[Issuer, PyJWK, str]":
-        """Return the claimed issuer, key and algorithm, which only the signature confirms."""
+        """Return the issuer, key and algorithm that the token claims; only the signature confirms them."""
         import jwt  # noqa: PLC0415 see above
 
         try:
@@ -109,14 +112,14 @@ class TokenVerifier:
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in issuer.algorithms:
             raise Unauthenticated("wrong_algorithm", "the token's algorithm is not the issuer's")
-        key = await issuer.keys.find(kid) if isinstance(kid, str) else None
+        key = await issuer.keys.find_key(kid) if isinstance(kid, str) else None
         if key is None or key.algorithm_name != algorithm:
             raise Unauthenticated("unknown_key", "the token's key is not the issuer's")
         return issuer, key, algorithm
 
 
 def _check_times(claims: Mapping[str, Any], now: datetime) -> datetime:
-    """Return the token's end with leeway. Raises `Unauthenticated` outside of its lifetime."""
+    """Return when the token ends, with leeway. Raises `Unauthenticated` outside of its lifetime."""
     expires_at = _timestamp(claims, "exp") + LEEWAY
     if expires_at <= now:
         raise Unauthenticated("expired_token", "the token has expired")

@@ -1,1 +1,1 @@
-"""Pages of a service: sign-in, sessions, forms, errors and assets. Needs the extra `pages`."""
+"""HTML pages of a service: sign-in, sessions, forms, errors and static files (extra `pages`)."""

@@ -1,4 +1,4 @@
-"""Routes of pages, which answer errors with pages that show the advice and the request id."""
+"""Routes of pages, which answer an error with a page that has advice and the request id."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from http import HTTPStatus
@@ -12,12 +12,12 @@ from starlette.requests import ClientDisconnect
 
 from aex_models.work import Problem
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.http.problems import INTERNAL_ERROR, domain_error, domain_status, retry_headers
+from aex_runtime.http.problems import INTERNAL_ERROR, as_domain_error, http_status_of, retry_headers
 from aex_runtime.http.routing import ServiceRoute, find_dependency
 from aex_runtime.logs import exception_chain
-from aex_runtime.pages.forms import SAFE_METHODS, check_post
+from aex_runtime.pages.forms import SAFE_METHODS, check_posted_form
 from aex_runtime.pages.responses import MAX_TARGET_CHARS, PAGE_HEADERS, path_with_query, redirect_to, render_page
-from aex_runtime.pages.sessions import AllowSession, PublicPage, session_cookie, set_cookie
+from aex_runtime.pages.sessions import AllowSession, PublicPage, session_cookie_name, set_or_remove_cookie
 from aex_runtime.pages.site import Site
 
 _ADVICE = {
@@ -33,14 +33,14 @@ _log = structlog.get_logger(__name__)
 
 
 def _error_page(site: Site, request: Request, error: Exception, route: str) -> Response:
-    """Return the page of an error; without a valid session a redirect to the sign-in page."""
-    known = domain_error(error)
+    """Return the page for an error; for a missing or invalid session redirect to the sign-in page."""
+    known = as_domain_error(error)
     if known is None:
         _log.error("unexpected_error", method=request.method, route=route, traceback=exception_chain(error))
         return _page(site, request, 500, INTERNAL_ERROR, ())
     if isinstance(known, Unauthenticated):
         return _redirect_to_sign_in(site, request)
-    response = _page(site, request, domain_status(known), known.message, known.errors)
+    response = _page(site, request, http_status_of(known), known.message, known.errors)
     response.headers.update(retry_headers(known))
     return response
 
@@ -62,7 +62,7 @@ def _page(site: Site, request: Request, status: int, message: str, problems: Seq
 
 def _redirect_to_sign_in(site: Site, request: Request) -> Response:
     query: dict[str, str] = {}
-    had_session = session_cookie(site) in request.cookies
+    had_session = session_cookie_name(site) in request.cookies
     if request.method in SAFE_METHODS:
         target = path_with_query(quote(request.scope["path"], safe="/:@+"), request)
         if len(target) <= MAX_TARGET_CHARS:
@@ -78,12 +78,12 @@ def _redirect_to_sign_in(site: Site, request: Request) -> Response:
     else:
         response = redirect_to(target)
     if had_session:
-        set_cookie(site, request, response, session_cookie(site))
+        set_or_remove_cookie(site, request, response, session_cookie_name(site))
     return response
 
 
 class PageRoute(ServiceRoute):
-    """Route of a site, which depends on an `AllowSession` or a `PublicPage`."""
+    """A route of a page, which must depend on `AllowSession` or on `PublicPage`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -98,7 +98,7 @@ class PageRoute(ServiceRoute):
                 if isinstance(guard, AllowSession):
                     await guard(request)
                 if request.method not in SAFE_METHODS:
-                    await check_post(site, request)
+                    await check_posted_form(site, request)
                 response = await handle(request)
             except ClientDisconnect:
                 raise
@@ -112,5 +112,5 @@ class PageRoute(ServiceRoute):
 
 
 def page_router() -> APIRouter:
-    """Return a router for pages, which are not in the OpenAPI document."""
+    """Return a router for pages. OpenAPI does not document its routes."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)

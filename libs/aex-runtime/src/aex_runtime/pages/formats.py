@@ -1,4 +1,4 @@
-"""Amounts and counts in the reader's locale; days and times are ISO and UTC."""
+"""Amounts and counts in the format of the reader's locale; days and times are ISO and UTC."""
 
 import re
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ _GENERAL = "¤#,##0.00####"
 
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """Formats of one locale."""
+    """Formats values as text in one locale, for templates."""
 
     locale: "Locale"
 
     @property
     def tag(self) -> str:
-        """Name of the locale in browsers, such as `de-CH`."""
+        """Name of the locale as browsers write it, such as `de-CH`."""
         return str(self.locale).replace("_", "-")
 
     def money(self, amount: Decimal | str, currency: str) -> str:
-        """Return an amount with its currency: two to six decimals, never rounded."""
+        """Return an amount with its currency, with two to six decimals and never rounded."""
         from babel.numbers import format_currency  # noqa: PLC0415 slow import, made with the first page
 
         standard = self.locale.currency_formats["standard"].pattern
@@ -36,25 +36,25 @@ class Formats:
         return format_currency(Decimal(amount), currency, pattern, self.locale, currency_digits=False)
 
     def count(self, number: int) -> str:
-        """Return an integer with the locale's grouping."""
+        """Return an integer with the digit grouping of the locale."""
         from babel.numbers import format_decimal  # noqa: PLC0415 slow import, made with the first page
 
         return format_decimal(number, locale=self.locale)
 
     def number(self, value: object) -> str:
-        """Return a metric's value or threshold as text, with 12 significant digits."""
+        """Return the value or threshold of a metric as text, a float with 12 significant digits."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         return f"{value:.12g}" if isinstance(value, float) else str(value)
 
     def instant(self, moment: datetime | str) -> str:
-        """Return a time to the second, in UTC."""
+        """Return a time as text, to the second and in UTC."""
         at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
         return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def formats_for(accept_language: str | None) -> Formats:
-    """Return the formats of the first known locale of the header, or of English."""
+    """Return the formats of the first known locale in an `Accept-Language` header, else of English."""
     from babel import Locale, UnknownLocaleError  # noqa: PLC0415 slow import, made with the first page
 
     for tag in _preferred_tags(accept_language or ""):
@@ -66,7 +66,7 @@ def formats_for(accept_language: str | None) -> Formats:
 
 
 def _preferred_tags(header: str) -> Iterator[str]:
-    """Yield tags by weight, in their order for equal weights."""
+    """Yield the locale tags of the header by their weight; equal weights in their order."""
     weighed = []
     for position, entry in enumerate(header[:_MAX_HEADER].split(",")[:_MAX_TAGS]):
         tag, _, weight = (part.strip() for part in entry.partition(";"))

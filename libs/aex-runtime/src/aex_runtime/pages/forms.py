@@ -1,4 +1,7 @@
-"""Posted forms: bounded, from a page of this service (Origin), and of this session (CSRF token)."""
+"""Posted forms, which must be small and come from a page of this service and session.
+
+The origin is checked by the `Origin` header, the session by a CSRF token.
+"""
 
 import hmac
 from collections.abc import Mapping
@@ -8,7 +11,7 @@ from fastapi import Request
 
 from aex_runtime.errors import Forbidden, InvalidRequest, TooLarge
 from aex_runtime.http.upload import read_body
-from aex_runtime.pages.sessions import csrf_token, current_session, is_https, visitor_cookie
+from aex_runtime.pages.sessions import csrf_token, current_session, is_https, visitor_cookie_name
 from aex_runtime.pages.site import Site
 
 CSRF_FIELD = "csrf"
@@ -18,10 +21,10 @@ _FORM = "application/x-www-form-urlencoded"
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
-async def check_post(site: Site, request: Request) -> None:
-    """Check a posted form and keep its fields for `read_form`.
+async def check_posted_form(site: Site, request: Request) -> None:
+    """Read and check a posted form; store its fields in the request for `read_form`.
 
-    Raises `Forbidden` for a form of another site or session, `InvalidRequest` or `TooLarge` for an invalid form.
+    Raises `Forbidden` for a form of another site or session. Raises `InvalidRequest` or `TooLarge` for an invalid form.
     """
     _check_origin(request)
     too_large = TooLarge("form_too_large", f"a form has at most {MAX_FORM_BYTES} bytes")
@@ -34,22 +37,22 @@ async def check_post(site: Site, request: Request) -> None:
 
 
 def read_form(request: Request) -> Mapping[str, str]:
-    """Return the fields of the checked form, as a dependency."""
+    """Return the fields of the form that `check_posted_form` has checked; a dependency."""
     form: Mapping[str, str] = request.state.form
     return form
 
 
 def expected_csrf(site: Site, request: Request) -> str | None:
-    """Return the CSRF token of the request's session or visitor cookie, None without both."""
+    """Return the CSRF token that a form must have, by session or visitor cookie; None without both."""
     session = current_session(request)
     if session is not None:
         return csrf_token(site, "session", session.token)
-    visitor = request.cookies.get(visitor_cookie(site))
+    visitor = request.cookies.get(visitor_cookie_name(site))
     return csrf_token(site, "visit", visitor) if visitor else None
 
 
 def _check_origin(request: Request) -> None:
-    """Check the two headers in which browsers name the origin; they send at least one."""
+    """Raise `Forbidden` unless the form comes from this origin. Browsers send at least one of two headers."""
     origin, fetch_site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     own_origin = f"{'https' if is_https(request) else 'http'}://{request.headers.get('host', '')}"
     try:

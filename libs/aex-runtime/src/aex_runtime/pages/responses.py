@@ -1,4 +1,4 @@
-"""Responses of pages: rendered templates, security headers, redirects and links."""
+"""Responses of pages: rendered templates, redirects, links and security headers."""
 
 import re
 from collections.abc import Mapping
@@ -25,13 +25,16 @@ PAGE_HEADERS: Mapping[str, str] = {
 }
 MAX_TARGET_CHARS = 2_000
 _TARGET = re.compile(rf"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{{0,{MAX_TARGET_CHARS - 1}}}")
-"""Path and query, without line ends, which end a header, and backslashes, which browsers read as slashes."""
+"""A path with an optional query. Line ends would end a header, and browsers read backslashes as slashes."""
 
 
 def render_page(
     site: Site, request: Request, template: str, *, status: int = 200, csrf: str | None = None, **values: object
 ) -> HTMLResponse:
-    """Return a page, whose template gets `values` beside what all templates get."""
+    """Render a template and return the page.
+
+    The template gets `values`, and the session, navigation, formats and CSRF token that all templates get.
+    """
     session = current_session(request)
     reader = session.principal if session else None
     html = site.templates.render(
@@ -56,19 +59,19 @@ def redirect_to(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
-def query_without_cursor(request: Request) -> str:
-    """Return the query without cursor and limit, for links to other pages of the list."""
+def query_without_paging(request: Request) -> str:
+    """Return the request's query string without `cursor` and `limit`, for links to pages of a list."""
     return urlencode([each for each in request.query_params.multi_items() if each[0] not in {"cursor", "limit"}])
 
 
 def path_with_query(path: str, request: Request) -> str:
-    """Return the path with the request's raw query, which may hold bytes that are not text."""
+    """Return the path with the request's query string, unparsed because it may be no valid text."""
     query = request.scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
 
 
 def safe_target(site: Site, target: str | None) -> str:
-    """Return the target after a sign-in: a page of the site, the first page for any other text."""
+    """Return where to go after a sign-in: `target` if it is a page of the site, else the first page."""
     if target is None or _TARGET.fullmatch(target) is None:
         return site.prefix
     path = unquote(target.partition("?")[0])  # browsers read `%2e%2e` as two dots

@@ -1,4 +1,4 @@
-"""Routes of every site: sign-in, sign-out, static files and the page of unknown paths."""
+"""Routes of every site: sign-in, sign-out, static files, and the page for unknown paths."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from aex_runtime.errors import DomainError, Forbidden, InvalidRequest, NotFound, Unauthenticated
-from aex_runtime.http.auth import Principal, admit
+from aex_runtime.http.auth import Principal, enforce_rate_limit
 from aex_runtime.http.routing import QueryNames
 from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.forms import read_form
@@ -17,12 +17,12 @@ from aex_runtime.pages.sessions import (
     AllowSession,
     PublicPage,
     Session,
+    authenticate_session,
     csrf_token,
-    open_session,
-    session_cookie,
-    set_cookie,
-    set_session,
-    visitor_cookie,
+    session_cookie_name,
+    set_or_remove_cookie,
+    set_session_cookie,
+    visitor_cookie_name,
 )
 from aex_runtime.pages.site import Site
 
@@ -32,9 +32,9 @@ _SESSION_ENDED = "Your session has ended. Sign in to continue."
 
 
 def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
-    """Return the routes of sign-in, sign-out, static files and the first page; a service adds its own.
+    """Return the routes of sign-in, sign-out and static files, and a redirect from `{prefix}/`.
 
-    `first_page` names the query parameters of the page at the prefix.
+    The service adds its own pages. `first_page` names the query parameters of the page at the prefix.
     """
     router = page_router()
     _sign_in_routes(router, site)
@@ -43,7 +43,7 @@ def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
     @router.post(site.sign_out_path, dependencies=[Depends(AllowSession(site))])
     async def sign_out(request: Request) -> Response:
         response = redirect_to(site.sign_in_path)
-        set_cookie(site, request, response, session_cookie(site))
+        set_or_remove_cookie(site, request, response, session_cookie_name(site))
         return response
 
     @router.get(f"{site.prefix}/static/{{digest}}/{{name:path}}", dependencies=[public])
@@ -61,16 +61,19 @@ def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
 
 
 class AllowNoPage(AllowSession):
-    """Guard of unknown paths: a caller with a session learns that there is no page, whatever the query."""
+    """A guard of unknown paths, which admits no caller.
+
+    A caller with a session gets 404 for any query; others get the sign-in page.
+    """
 
     async def __call__(self, request: Request) -> Principal:
-        """Raise `NotFound`, and as `AllowSession` does."""
+        """Raise `NotFound` for a caller with a session; without one raise as `AllowSession` does."""
         await super().__call__(request)
         raise NotFound("no_such_page", "there is no such page")
 
 
 def missing_page_route(site: Site) -> APIRouter:
-    """Return the route of unknown paths below the prefix; it is declared last."""
+    """Return the route of all unknown paths below the prefix. Declare it last."""
     router = page_router()
 
     @router.get(f"{site.prefix}/{{rest:path}}", dependencies=[Depends(AllowNoPage(site))])
@@ -87,7 +90,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
     async def sign_in_page(request: Request) -> Response:
         target = safe_target(site, request.query_params.get("next"))
         try:
-            session = await open_session(site, request)
+            session = await authenticate_session(site, request)
         except Unauthenticated:
             return _render(site, request, target, notice=_SESSION_ENDED if "ended" in request.query_params else None)
         return redirect_to(target) if session.principal.role in site.roles else _render(site, request, target)
@@ -98,10 +101,10 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
         try:
             session = await _verify_token(site, request, form.get("token", "").strip())
             response: Response = redirect_to(target)
-            set_session(site, request, response, session)
+            set_session_cookie(site, request, response, session)
         except (Unauthenticated, Forbidden, InvalidRequest) as error:
             return _render(site, request, target, error=error)
-        set_cookie(site, request, response, visitor_cookie(site))
+        set_or_remove_cookie(site, request, response, visitor_cookie_name(site))
         return response
 
 
@@ -109,7 +112,7 @@ async def _verify_token(site: Site, request: Request, token: str) -> Session:
     if not token:
         raise InvalidRequest("missing_token", "paste a token first")
     principal = await site.verifier.verify(token)
-    admit(request, principal)
+    enforce_rate_limit(request, principal)
     if principal.role not in site.roles:
         known = ", ".join(sorted(site.roles))
         raise Forbidden("forbidden_role", f"the token's role is {principal.role.value}; these pages are for {known}")
@@ -119,8 +122,8 @@ async def _verify_token(site: Site, request: Request, token: str) -> Session:
 def _render(
     site: Site, request: Request, target: str, *, notice: str | None = None, error: DomainError | None = None
 ) -> Response:
-    """Return the form and set the visitor's cookie. The typed token is never sent back."""
-    visitor = request.cookies.get(visitor_cookie(site)) or site.ids.salt()
+    """Return the sign-in page and set the visitor cookie. A token that was typed is never sent back."""
+    visitor = request.cookies.get(visitor_cookie_name(site)) or site.ids.salt()
     status = 200 if error is None else (403 if isinstance(error, Forbidden) else 400)
     response = render_page(
         site,
@@ -132,5 +135,5 @@ def _render(
         notice=notice,
         error=None if error is None else error.message,
     )
-    set_cookie(site, request, response, visitor_cookie(site), visitor, VISITOR_LIFETIME_S)
+    set_or_remove_cookie(site, request, response, visitor_cookie_name(site), visitor, VISITOR_LIFETIME_S)
     return response

@@ -1,4 +1,4 @@
-"""Site of a service: the paths, roles, static files, templates and keys of its pages."""
+"""The site of a service: the paths, roles, static files and templates of its pages."""
 
 import asyncio
 import hmac
@@ -30,7 +30,7 @@ _MEDIA_TYPES = {
 
 
 class Asset(NamedTuple):
-    """Content of a static file."""
+    """A static file, with its content and digest."""
 
     name: str
     digest: str
@@ -39,9 +39,9 @@ class Asset(NamedTuple):
 
 
 class Assets:
-    """Files in `static/` of some packages, read once; of equal names the last package's file.
+    """The files in `static/` of some packages, read once. Of equal names the last package's file counts.
 
-    Their URLs hold the hash of the content, so that browsers can cache them permanently.
+    A URL contains the digest of the content, so that browsers can cache the file permanently.
     """
 
     def __init__(self, prefix: str, packages: tuple[str, ...]) -> None:
@@ -52,7 +52,7 @@ class Assets:
         return {asset.name: asset for package in self._packages for asset in _read_assets(package)}
 
     def url(self, name: str) -> str:
-        """Return a file's URL. Raises `KeyError` for an unknown file, which a template must not name."""
+        """Return the URL of a file. Raises `KeyError` for an unknown name, which is an error in a template."""
         return f"{self._prefix}/{self._files[name].digest}/{name}"
 
     def find(self, digest: str, name: str) -> Asset | None:
@@ -76,14 +76,14 @@ def _read_assets(package: str) -> list[Asset]:
 
 
 class Templates:
-    """Jinja2 templates of some packages; of equal names the first package's template."""
+    """The Jinja2 templates of some packages. Of equal names the first package's template counts."""
 
     def __init__(self, packages: tuple[str, ...], assets: Assets) -> None:
         self._packages, self._assets = packages, assets
         self._ready = False
 
     async def prepare(self) -> None:
-        """Import Jinja2 and load the templates in a thread, so that other requests go on."""
+        """Load all templates in a thread, if they are not loaded yet, so that other requests go on."""
         if not self._ready:
             await asyncio.to_thread(self._load)
             self._ready = True
@@ -114,7 +114,10 @@ class Templates:
 
 @dataclass(frozen=True, slots=True)
 class NavigationLink:
-    """Entry of the navigation. `path` may name the reader: `/dashboard/accounts/{role}:{id}`."""
+    """An entry of the navigation, shown to some roles.
+
+    `path` may name the reader: `/dashboard/accounts/{role}:{id}`.
+    """
 
     text: str
     path: str
@@ -123,7 +126,7 @@ class NavigationLink:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Properties that all pages of a service share; `prefix` begins the path of each."""
+    """Properties that all pages of a service share. The path of each page begins with `prefix`."""
 
     service: str
     title: str
@@ -137,7 +140,7 @@ class Site:
     assets: Assets
     templates: Templates
     key: bytes = field(repr=False)
-    """Key of the CSRF tokens."""
+    """Key with which CSRF tokens are made."""
 
     @property
     def sign_in_path(self) -> str:
@@ -157,9 +160,9 @@ def build_site(
     roles: Sequence[Audience],
     navigation: Sequence[NavigationLink] = (),
 ) -> Site:
-    """Return the site of a service, whose `package` has its own `templates/` and `static/`.
+    """Build the site of a service. Files are read when the first page is requested.
 
-    Files are read with the first page.
+    The service's `package` has its own `templates/` and `static/`.
     """
     assets = Assets(f"{prefix}/static", ("aex_runtime.pages", package))
     return Site(

@@ -1,1 +1,1 @@
-"""Records: one port, an embedded and a Google backend, one contract suite."""
+"""Record stores: one port, and backends on SQLite, on Firestore and in memory."""

@@ -1,4 +1,4 @@
-"""The choice of a store by its URL."""
+"""The choice of a record store by its URL."""
 
 import re
 from pathlib import Path
@@ -15,10 +15,10 @@ _FIRESTORE = re.compile(
 
 
 def open_store(url: str, emulator: str | None = None) -> Store:
-    """Open the store of a URL; it touches nothing before its first use.
+    """Return the store that a URL names; it connects and creates files only at its first use.
 
-    `emulator`: `host:port` of an emulator to use instead of Firestore. Raises `ValueError` for other URLs, and if the
-    libraries of a store are not installed.
+    `emulator` is the `host:port` of a Firestore emulator, used instead of Google's server. Raises `ValueError` for any
+    other URL, and if the libraries of the store are not installed.
     """
     scheme, _, rest = url.partition(":")
     if scheme == "memory" and rest in {"", "//"}:

@@ -1,29 +1,29 @@
-"""Records in Firestore, shared by any number of processes on any machine."""
+"""A record store in Firestore, which any number of processes on any machine may share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from aex_runtime.store import firestore_messages as messages
 from aex_runtime.store.firestore_connection import FirestoreApi
-from aex_runtime.store.firestore_documents import CommitPlan, plan_commit, required_versions
-from aex_runtime.store.limits import check_query, is_name
-from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, limit_bytes
-from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
+from aex_runtime.store.firestore_documents import CommitPlan, merge_expected_versions, plan_commit
+from aex_runtime.store.limits import check_query, is_valid_name
+from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, truncate_page
+from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run_with_retries
 
 _MAX_KEYS = 300
 _FIRST_WAIT_MS, _MAX_WAIT_MS = 25.0, 4_000.0
-"""A commit takes about 25 ms over the network, and far longer when fifty collide on a slow server."""
+"""Waits between the tries of a transaction: a commit takes 25 ms over the network, and far longer in collisions."""
 _PING_S = 3.0
 _PING: DocumentKey = ("ping", "ping")
-"""Never written."""
+"""Key of the document that `ping` reads; it is never written."""
 
 
 class FirestoreStore:
-    """A store whose transactions hold no lock while `fn` runs.
+    """A record store in Firestore, whose transactions hold no lock while their function runs.
 
-    An atomic commit checks the versions that they read. Firestore's own transactions would lock these documents, and
-    ten of them on one document starve. A call takes at most `deadline_s`; a commit that exceeds it may still happen.
-    Belongs to the event loop that first uses it.
+    The commit is atomic and checks the versions of the documents that were read. Firestore's own transactions lock
+    these documents; with ten of them on one document some never finish. A call takes at most `deadline_s`; a commit
+    that exceeds it may still happen. An instance belongs to the event loop that first uses it.
     """
 
     def __init__(
@@ -45,27 +45,27 @@ class FirestoreStore:
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         document_keys = [(collection.name, key) for key in keys]
-        storable = [key for key in dict.fromkeys(document_keys) if all(map(is_name, key))]
+        storable = [key for key in dict.fromkeys(document_keys) if all(map(is_valid_name, key))]
         found = await self._read(storable) if storable else {}
-        return [found.get(self._database.document(key)) for key in document_keys]
+        return [found.get(self._database.document_path(key)) for key in document_keys]
 
     async def query(self, query: Query) -> list[Document]:
         check_query(query)
-        request = messages.run_query(self._database, query)
+        request = messages.build_query_request(self._database, query)
         if request is None:
             return []
-        responses = await self._api.run_query(request)
-        found = [messages.document_of(response.document) for response in responses if response.HasField("document")]
-        return limit_bytes(found, query.max_bytes)
+        responses = await self._api.run_query_with_retries(request)
+        found = [messages.decode_document(response.document) for response in responses if response.HasField("document")]
+        return truncate_page(found, query.max_bytes)
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
-        return await run(fn, self, self._retry)
+        return await run_with_retries(fn, self, self._retry)
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Commit the writes of a transaction; see `Committer.commit`."""
         if not transaction.writes:
             return await self.is_current(transaction)
-        versions = required_versions(transaction.expected)
+        versions = merge_expected_versions(transaction.expected)
         if versions is None:
             return False
         plan = plan_commit(versions, transaction.writes)
@@ -74,27 +74,27 @@ class FirestoreStore:
                 raise AlreadyExists(*plan.existing)
             return False
         conditional = any(step.version is not None for step in plan.steps)
-        if await self._api.commit(messages.commit(self._database, plan.steps), conditional=conditional):
+        if await self._api.commit(messages.build_commit_request(self._database, plan.steps), conditional=conditional):
             return True
         await self._check_created(versions, plan)
         return False
 
     async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
         if transaction.is_single_read:
             return True
-        versions = required_versions(transaction.expected)
+        versions = merge_expected_versions(transaction.expected)
         return versions is not None and await self._are_current(versions)
 
     async def ping(self) -> None:
-        request = messages.batch_get(self._database, [_PING], versions_only=True)
-        await self._api.batch_get(request, min(_PING_S, self._deadline_s), tries=1)
+        request = messages.build_batch_get_request(self._database, [_PING], versions_only=True)
+        await self._api.batch_get_with_retries(request, min(_PING_S, self._deadline_s), tries=1)
 
     async def close(self) -> None:
         await self._api.close()
 
     async def _check_created(self, versions: dict[DocumentKey, int], plan: CommitPlan) -> None:
-        """Raise `AlreadyExists` if a commit failed for an existing document, not for a conflict."""
+        """Raise `AlreadyExists` if a commit failed because a created document exists; return after a conflict."""
         if not plan.created:
             return
         current = await self._versions_of((*versions, *plan.created))
@@ -108,17 +108,21 @@ class FirestoreStore:
         return await self._versions_of(versions) == versions
 
     async def _versions_of(self, keys: Iterable[DocumentKey]) -> dict[DocumentKey, int]:
-        """Return the versions of one moment (0: absent)."""
+        """Return the versions of documents, all read at one moment; 0 stands for an absent document."""
         document_keys = list(keys)
-        responses = await self._api.batch_get(messages.batch_get(self._database, document_keys, versions_only=True))
-        found = {each.found.name: messages.version_of(each.found) for each in responses if each.HasField("found")}
-        return {key: found.get(self._database.document(key), 0) for key in document_keys}
+        responses = await self._api.batch_get_with_retries(
+            messages.build_batch_get_request(self._database, document_keys, versions_only=True)
+        )
+        found = {each.found.name: messages.document_version(each.found) for each in responses if each.HasField("found")}
+        return {key: found.get(self._database.document_path(key), 0) for key in document_keys}
 
     async def _read(self, keys: Sequence[DocumentKey]) -> dict[str, Document]:
-        """Return the existing documents by their names in Firestore."""
+        """Return the documents that exist, by their resource names in Firestore."""
         if len(keys) > _MAX_KEYS:
             halves = keys[: len(keys) // 2], keys[len(keys) // 2 :]
             first, second = await asyncio.gather(*map(self._read, halves))
             return first | second
-        responses = await self._api.batch_get(messages.batch_get(self._database, keys, versions_only=False))
-        return {each.found.name: messages.document_of(each.found) for each in responses if each.HasField("found")}
+        responses = await self._api.batch_get_with_retries(
+            messages.build_batch_get_request(self._database, keys, versions_only=False)
+        )
+        return {each.found.name: messages.decode_document(each.found) for each in responses if each.HasField("found")}

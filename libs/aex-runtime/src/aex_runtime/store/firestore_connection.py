@@ -1,4 +1,4 @@
-"""The connection to Firestore or its emulator: deadlines, repeated reads, translated errors."""
+"""The connection to Firestore or its emulator, with deadlines, retried reads and translated errors."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The calls that the store makes, by name."""
+    """An open channel to Firestore, and the remote calls that the store makes over it."""
 
     channel: Channel
     metadata: Metadata
@@ -48,7 +48,11 @@ class Connection:
 
 
 async def connect(database: FirestoreDatabase, emulator: str | None) -> Connection:
-    """Return a connection for the running loop, opened by its first call. Raises `StoreUnavailable`."""
+    """Create a connection for the running event loop; the network is used from its first call on.
+
+    `emulator` is the `host:port` of an emulator, or None for Google's server. Raises `StoreUnavailable` if there are no
+    credentials.
+    """
     # Two parameters, for all calls: production has refused a named database as the single path of Google's client.
     routing = f"project_id={quote(database.project, safe='')}&database_id={quote(database.name, safe='')}"
     metadata = [("google-cloud-resource-prefix", database.path), ("x-goog-request-params", routing)]
@@ -86,7 +90,7 @@ def _codec(request: Any, response: Any) -> tuple[Any, Any]:
 
 _WORTH_RETRYING = frozenset({StatusCode.UNAVAILABLE, StatusCode.INTERNAL, StatusCode.ABORTED})
 _CONDITION_FAILED = frozenset({StatusCode.ALREADY_EXISTS, StatusCode.FAILED_PRECONDITION, StatusCode.NOT_FOUND})
-"""Codes of a commit whose conditions do not hold, among other causes."""
+"""Status codes of a commit whose conditions do not hold. They can have other causes too."""
 _UNAVAILABLE = frozenset(
     {
         StatusCode.ABORTED,
@@ -110,9 +114,10 @@ _FIXES = {
 
 
 def translate_error(call: str, database: FirestoreDatabase, error: AioRpcError) -> StoreError:
-    """Return the store's error for a failed call. Raise it `from None`: the cause may quote a document.
+    """Return the store's error for a failed call. `call` is its name, such as `Commit`.
 
-    Firestore's text about a refused argument is omitted for the same reason.
+    Raise the result `from None`, because the original error may quote a document. For the same reason Firestore's text
+    about an invalid argument is omitted.
     """
     code = error.code()
     where = f"Firestore {database.path}: {call}: {code.name}"
@@ -129,7 +134,7 @@ R = TypeVar("R")
 
 
 class FirestoreApi:
-    """The calls to a database, over a connection that the first call opens in its loop."""
+    """The calls to one database. The first call opens the connection, in its event loop."""
 
     def __init__(self, database: FirestoreDatabase, emulator: str | None, deadline_s: float) -> None:
         self._database = database
@@ -142,18 +147,29 @@ class FirestoreApi:
         self._idle.set()
         self._closed = False
 
-    async def batch_get(self, request: Any, deadline_s: float | None = None, tries: int = _READ_TRIES) -> list[Any]:
-        """Return the responses of `BatchGetDocuments`. Raises `StoreUnavailable`, `StoreError`."""
+    async def batch_get_with_retries(
+        self, request: Any, deadline_s: float | None = None, tries: int = _READ_TRIES
+    ) -> list[Any]:
+        """Send a `BatchGetDocuments` request and return its responses.
+
+        A temporary failure is retried until `tries` or `deadline_s` is reached. Raises `StoreUnavailable`,
+        `StoreError`.
+        """
         return await self._read("BatchGetDocuments", request, deadline_s or self._deadline_s, tries)
 
-    async def run_query(self, request: Any) -> list[Any]:
-        """Return the responses of `RunQuery`. Raises `StoreUnavailable`, `StoreError`."""
+    async def run_query_with_retries(self, request: Any) -> list[Any]:
+        """Send a `RunQuery` request and return its responses.
+
+        A temporary failure is retried, up to three tries and within the deadline. Raises `StoreUnavailable`,
+        `StoreError`.
+        """
         return await self._read("RunQuery", request, self._deadline_s, _READ_TRIES)
 
     async def commit(self, request: Any, *, conditional: bool) -> bool:
-        """Write everything, or nothing; return False on a conflict or if a condition does not hold.
+        """Send a `Commit` request once; return False if a conflict or a condition prevented it.
 
-        Never repeated: without an answer (`StoreUnavailable`) everything may have been written.
+        `conditional` says whether the request has conditions. Raises `StoreUnavailable` without an answer; then
+        everything may have been written, so it is not retried. Raises `StoreError` for an invalid request.
         """
 
         async def send(connection: Connection) -> bool:
@@ -168,7 +184,7 @@ class FirestoreApi:
             raise translate_error("Commit", self._database, error) from None
 
     async def close(self) -> None:
-        """Wait for the running calls, which end by their deadlines, and close the connection.
+        """Refuse new calls, wait for the running ones until their deadlines, and close the connection.
 
         Closing the channel during a call would cancel the task that waits for it.
         """

@@ -1,50 +1,52 @@
-"""The commit of a transaction: its writes merged to one per document, with their conditions. Pure."""
+"""The plan of a Firestore commit: the writes of a transaction merged to one per document. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from aex_runtime.store.limits import is_name
+from aex_runtime.store.limits import is_valid_name
 from aex_runtime.store.port import DocumentKey, Write
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentStep:
-    """The step of a commit on one document: a write, or only a check."""
+    """The part of a commit that concerns one document: a write, or only a check of its version."""
 
     key: DocumentKey
     write: Write | None
+    """The write; None only checks the version."""
     version: int | None
-    """The required version: 0 for an absent document, None for any."""
+    """The version that the document must have: 0 if it must be absent, None if any will do."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitPlan:
-    """The steps of a commit, and its creates."""
+    """The steps of a commit, or the document for which it must fail."""
 
     steps: tuple[DocumentStep, ...]
     created: tuple[DocumentKey, ...]
-    """Creates of documents that were not read: the commit checks that they are absent."""
+    """Documents to create that the transaction has not read; the commit requires that they are absent."""
     existing: DocumentKey | None
-    """A create of a document that exists, unless an expected version has changed."""
+    """A document to create that exists, as the transaction read or wrote it. Then there are no steps."""
 
 
-def required_versions(expected: Iterable[tuple[DocumentKey, int]]) -> dict[DocumentKey, int] | None:
-    """Return the expected version of each document; None if two differ, one of which must be outdated.
+def merge_expected_versions(expected: Iterable[tuple[DocumentKey, int]]) -> dict[DocumentKey, int] | None:
+    """Return the expected version of each document; None if one document has two expected versions.
 
-    Keys that cannot be stored are omitted: their documents can never exist.
+    One of two versions is outdated, so that the commit would fail. Keys that cannot be stored are omitted, because
+    their documents cannot exist.
     """
     versions: dict[DocumentKey, int] = {}
     for key, version in expected:
         if versions.setdefault(key, version) != version:
             return None
-    return {key: version for key, version in versions.items() if version or all(map(is_name, key))}
+    return {key: version for key, version in versions.items() if version or all(map(is_valid_name, key))}
 
 
 def plan_commit(versions: dict[DocumentKey, int], writes: Sequence[Write]) -> CommitPlan:
-    """Plan the commit with the effect of the writes in their order.
+    """Return the steps with the same effect as the writes in their order.
 
-    The last write of a document wins. A create needs an absent document: known from a read or an earlier write of the
-    transaction, else a condition of the commit.
+    Of several writes to a document the last one counts. A document to create must be absent. If no read and no earlier
+    write of the transaction shows that, the commit has it as a condition. `versions` are the expected ones.
     """
     last: dict[DocumentKey, Write] = {}
     created: list[DocumentKey] = []

@@ -1,13 +1,13 @@
 """The content of `firestore.indexes.json` for declared collections. Pure.
 
-Firestore indexes every field by default. A collection's record is exempt, except the fields that a query needs. A
-query by several fields needs a composite index.
+Firestore indexes every field unless it is exempted. Here the whole record is exempted, except for the fields that a
+query needs. A query by several fields needs a composite index.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from aex_runtime.store.firestore_layout import EXPIRES, RECORD, field_path
+from aex_runtime.store.firestore_layout import EXPIRES, RECORD, index_field_path
 from aex_runtime.store.port import Collection, Direction, Index
 
 Order = Literal["ASCENDING", "DESCENDING"]
@@ -16,8 +16,8 @@ _BOTH: tuple[Order, ...] = ("ASCENDING", "DESCENDING")
 _SCOPE = "COLLECTION"
 
 
-def index_file(collections: Iterable[Collection]) -> IndexFile:
-    """Return the content of the file, independent of the order of the collections."""
+def build_index_file(collections: Iterable[Collection]) -> IndexFile:
+    """Return the content of `firestore.indexes.json`; the order of the collections does not matter."""
     each = sorted(collections, key=lambda collection: collection.name)
     return {
         "indexes": [entry for collection in each for entry in _composites(collection)],
@@ -50,7 +50,7 @@ def _overrides(collection: Collection) -> Iterator[dict[str, Any]]:
         elif index.order is None and len(index.equal) == 1:
             single.setdefault(index.equal[0], set()).update(_BOTH)
     for name in sorted(single):
-        yield _override(collection.name, field_path(name), [order for order in _BOTH if order in single[name]])
+        yield _override(collection.name, index_field_path(name), [order for order in _BOTH if order in single[name]])
     if collection.expires is not None:
         # The deletion rule, without an index: one of ever later times would slow all writes.
         yield _override(collection.name, EXPIRES, ()) | {"ttl": True}
@@ -62,7 +62,7 @@ def _override(collection: str, path: str, orders: Sequence[Order]) -> dict[str, 
 
 
 def _field(name: str, order: Order) -> dict[str, str]:
-    return {"fieldPath": field_path(name), "order": order}
+    return {"fieldPath": index_field_path(name), "order": order}
 
 
 def _order(direction: Direction) -> Order:

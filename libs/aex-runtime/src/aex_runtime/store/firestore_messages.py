@@ -1,4 +1,7 @@
-"""Documents, writes and queries as plain protobuf messages: Google's wrappers halve the throughput."""
+"""Requests to Firestore and documents in its responses, as plain protobuf messages.
+
+Google's wrapper classes would halve the throughput.
+"""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -10,7 +13,7 @@ from google.cloud.firestore_v1.types import StructuredQuery
 
 from aex_runtime.store import firestore_layout as layout
 from aex_runtime.store.firestore_documents import DocumentStep
-from aex_runtime.store.ordering import Edge, edges_of, rank
+from aex_runtime.store.ordering import Edge, rank, tightest_edges
 from aex_runtime.store.port import Comparison, Document, DocumentKey, Query, Scalar, StoreError, Write
 
 _BatchGet: Any = types.BatchGetDocumentsRequest.pb()
@@ -37,39 +40,39 @@ _MICROS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FirestoreDatabase:
-    """A project's database, and the names of its resources."""
+    """A database of a project, and the resource names in it."""
 
     project: str
     name: str
 
     @property
     def path(self) -> str:
-        """The database's resource name."""
+        """Resource name of the database."""
         return f"projects/{self.project}/databases/{self.name}"
 
-    def document(self, key: DocumentKey) -> str:
-        """Return a document's resource name."""
+    def document_path(self, key: DocumentKey) -> str:
+        """Return the resource name of a document."""
         return f"{self.path}/documents/{key[0]}/{key[1]}"
 
 
-def batch_get(database: FirestoreDatabase, keys: Sequence[DocumentKey], *, versions_only: bool) -> Any:
-    """Return a request for documents, or only for their versions."""
-    request = _BatchGet(database=database.path, documents=[database.document(key) for key in keys])
+def build_batch_get_request(database: FirestoreDatabase, keys: Sequence[DocumentKey], *, versions_only: bool) -> Any:
+    """Build the request that reads documents, or only their versions."""
+    request = _BatchGet(database=database.path, documents=[database.document_path(key) for key in keys])
     if versions_only:
         request.mask.SetInParent()  # no fields
     return request
 
 
-def commit(database: FirestoreDatabase, steps: Sequence[DocumentStep]) -> Any:
-    """Return a request that applies all steps, or none if a condition does not hold."""
+def build_commit_request(database: FirestoreDatabase, steps: Sequence[DocumentStep]) -> Any:
+    """Build the request that applies all steps, or none if a document lacks its required version."""
     request = _Commit(database=database.path)
     for step in steps:
-        _add_step(request.writes.add(), database.document(step.key), step)
+        _add_step(request.writes.add(), database.document_path(step.key), step)
     return request
 
 
-def value_of(scalar: Scalar) -> Any:
-    """Return an index value as a message."""
+def encode_value(scalar: Scalar) -> Any:
+    """Return an index field's value as a protobuf message."""
     if scalar is None:
         return _Value(null_value=0)
     if isinstance(scalar, bool):
@@ -77,8 +80,11 @@ def value_of(scalar: Scalar) -> Any:
     return _Value(integer_value=scalar) if isinstance(scalar, int) else _Value(string_value=scalar)
 
 
-def document_of(message: Any) -> Document:
-    """Return a document from its message. Raises `StoreError` if this store did not write it."""
+def decode_document(message: Any) -> Document:
+    """Return the document that a protobuf message holds.
+
+    Raises `StoreError` for a document that another program wrote.
+    """
     path, _, key = message.name.rpartition("/")
     record = message.fields[layout.RECORD].map_value.fields
     if layout.BODY not in record or layout.FIELDS not in record:
@@ -87,11 +93,11 @@ def document_of(message: Any) -> Document:
     fields = {
         name: _scalar_of(value) for name, value in record[layout.FIELDS].map_value.fields.items() if name not in absent
     }
-    return Document(key, record[layout.BODY].bytes_value, fields, version_of(message))
+    return Document(key, record[layout.BODY].bytes_value, fields, document_version(message))
 
 
-def version_of(message: Any) -> int:
-    """Return a document's version: the nanoseconds since 1970 of its last change."""
+def document_version(message: Any) -> int:
+    """Return the version in a document's message: the nanoseconds since 1970 of its last change."""
     return int(message.update_time.seconds * _NANOS + message.update_time.nanos)
 
 
@@ -99,7 +105,7 @@ def _add_step(message: Any, name: str, step: DocumentStep) -> None:
     if step.write is not None and step.write.kind != "delete":
         message.update.name = name
         _fill(message.update.fields[layout.RECORD].map_value.fields, step.write)
-        micros = layout.expires_at(step.write)
+        micros = layout.expiry_micros(step.write)
         if micros is not None:
             moment = message.update.fields[layout.EXPIRES].timestamp_value
             moment.seconds, moment.nanos = micros // _MICROS, micros % _MICROS * 1_000
@@ -121,8 +127,8 @@ def _fill(record: Any, write: Write) -> None:
     fields = record[layout.FIELDS].map_value
     fields.SetInParent()  # present even if empty
     for name, value in write.fields.items():
-        fields.fields[name].MergeFrom(value_of(value))
-    for name in layout.absent_of(write.collection, write.fields):
+        fields.fields[name].MergeFrom(encode_value(value))
+    for name in layout.missing_index_fields(write.collection, write.fields):
         fields.fields[name].null_value = 0
         record[layout.ABSENT].array_value.values.add(string_value=name)
 
@@ -132,12 +138,12 @@ def _scalar_of(value: Any) -> Scalar:
     return None if kind == "null_value" else cast(Scalar, getattr(value, kind))
 
 
-def run_query(database: FirestoreDatabase, query: Query) -> Any | None:
-    """Return the request for a checked query; None if nothing can match.
+def build_query_request(database: FirestoreDatabase, query: Query) -> Any | None:
+    """Build the request for a query that `check_query` accepted; return None if no document can match.
 
-    Documents with equal values are ordered by name, in the query's direction, as its indexes are.
+    Documents with equal values are ordered by name, in the direction of the query, as in its indexes.
     """
-    start = start_of(query)
+    start = find_start(query)
     if start == "nowhere":
         return None
     request = _RunQuery(parent=f"{database.path}/documents")
@@ -150,31 +156,36 @@ def run_query(database: FirestoreDatabase, query: Query) -> Any | None:
         structured.where.composite_filter.op = StructuredQuery.CompositeFilter.Operator.AND
         structured.where.composite_filter.filters.extend(filters)
     direction = _Direction.ASCENDING if query.direction == "asc" else _Direction.DESCENDING
-    for path in (*((layout.field_path(query.order),) if query.order else ()), "__name__"):
+    for path in (*((layout.index_field_path(query.order),) if query.order else ()), "__name__"):
         structured.order_by.add(field={"field_path": path}, direction=direction)
     if start != "bounds":
         value, key = start
         if query.order is not None:
-            structured.start_at.values.append(value_of(value))
-        structured.start_at.values.add(reference_value=database.document((query.collection.name, key)))
+            structured.start_at.values.append(encode_value(value))
+        structured.start_at.values.add(reference_value=database.document_path((query.collection.name, key)))
         structured.start_at.before = False
     structured.limit.value = min(query.limit, _MAX_LIMIT)
     return request
 
 
-def start_of(query: Query) -> tuple[Scalar, str] | Literal["bounds", "nowhere"]:
-    """Return the position behind which the results start: of the cursor, or of the bounds.
+def find_start(query: Query) -> tuple[Scalar, str] | Literal["bounds", "nowhere"]:
+    """Return where the results of a query start.
 
-    A cursor is sent only within the bounds, because it would override them.
+    A pair of ordered value and key: behind this document, which is the query's `after`. `bounds`: at the start of the
+    bounds. `nowhere`: no document can match. The pair is returned only if it is within the bounds, because Firestore
+    would let it override them.
     """
-    low, high = edges_of(query.bounds)
+    low, high = tightest_edges(query.bounds)
     low = low or _AFTER_NULL
     if high is not None and (low.value, not (low.inclusive and high.inclusive)) > (high.value, False):
         return "nowhere"
     if query.after is None or query.order is None:
         return query.after or "bounds"
     position = Edge(rank(query.after[0]), inclusive=True)
-    is_below, is_above = position.as_low() < low.as_low(), high is not None and position.as_high() > high.as_high()
+    is_below, is_above = (
+        position.lower_sort_key() < low.lower_sort_key(),
+        high is not None and position.upper_sort_key() > high.upper_sort_key(),
+    )
     is_before, is_behind = (is_below, is_above) if query.direction == "asc" else (is_above, is_below)
     if is_behind:
         return "nowhere"
@@ -195,9 +206,13 @@ def _filters(query: Query) -> Iterator[Any]:
 
 def _field(name: str, operator: int, value: Scalar) -> Any:
     return _Filter(
-        field_filter={"field": {"field_path": layout.field_path(name)}, "op": operator, "value": value_of(value)}
+        field_filter={
+            "field": {"field_path": layout.index_field_path(name)},
+            "op": operator,
+            "value": encode_value(value),
+        }
     )
 
 
 def _unary(name: str, operator: int) -> Any:
-    return _Filter(unary_filter={"field": {"field_path": layout.field_path(name)}, "op": operator})
+    return _Filter(unary_filter={"field": {"field_path": layout.index_field_path(name)}, "op": operator})

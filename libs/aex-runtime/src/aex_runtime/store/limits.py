@@ -1,4 +1,4 @@
-"""Firestore's limits for documents and queries, enforced by every backend before a commit."""
+"""Firestore's limits for documents and queries, which every backend enforces."""
 
 import re
 from collections.abc import Sequence
@@ -16,40 +16,40 @@ _INT64 = 2**63
 
 
 def check_writes(writes: Sequence[Write]) -> None:
-    """Raise `InvalidDocument` for names, fields and sizes that Firestore would refuse."""
+    """Raise `InvalidDocument` if Firestore would refuse a name, a field or a size of these writes."""
     _check_size("a transaction", sum(map(_write_bytes, writes)), port.MAX_TRANSACTION_BYTES)
 
 
-def is_name(text: str) -> bool:
-    """Return whether a document can be stored under this name."""
+def is_valid_name(text: str) -> bool:
+    """Return whether a collection or a document can have this name."""
     return _name_defect(text) is None
 
 
 def _write_bytes(write: Write) -> int:
-    """Return the bytes that a write adds to the commit. Raises `InvalidDocument`."""
+    """Check one write and return the bytes that it adds to the commit. Raises `InvalidDocument`."""
     where = f"{write.collection.name}/{write.key}"
     check_collection(write.collection)
     _check_name(where, write.key)
     if write.kind == "delete":
-        return layout.request_bytes(write)
+        return layout.max_bytes_in_commit(write)
     if not isinstance(write.body, bytes):
         raise InvalidDocument(f"{where}: a body is bytes, not {type(write.body).__name__}")
     for name, value in write.fields.items():
         _check_field(where, name)
         _check_value(f"{where}: index field {name}", value)
     record = layout.record_bytes(write)
-    size = record + layout.around_record_bytes(write)
+    size = record + layout.bytes_outside_record(write)
     _check_size(where, size, port.MAX_DOCUMENT_BYTES)
     _check_size(f"{where}: body and index fields", record, port.MAX_VALUE_BYTES)
     if size - len(write.body) > port.MAX_INDEX_ENTRY_BYTES:  # else every entry is small enough
-        for entry in layout.index_entries(write):
+        for entry in layout.index_entry_sizes(write):
             _check_size(f"{where}: the fields of one index", entry, port.MAX_INDEX_ENTRY_BYTES)
     return size + layout.WRITE_BYTES
 
 
 @lru_cache(maxsize=1_024)  # collections are declared as data
 def check_collection(collection: Collection) -> None:
-    """Raise `InvalidDocument` for a collection or an index whose names cannot be stored."""
+    """Raise `InvalidDocument` if a name cannot be stored, or `expires` is not the order of an index."""
     _check_name("a collection", collection.name)
     for index in collection.indexes:
         for name in index.fields:
@@ -59,8 +59,12 @@ def check_collection(collection: Collection) -> None:
 
 
 def check_query(query: Query) -> None:
-    """Check a query. Raises `UndeclaredIndex`, `InvalidDocument`, `ValueError` for a limit below 1."""
-    query.index()
+    """Raise an error if a query is invalid, as Firestore would refuse it.
+
+    `UndeclaredIndex` if no declared index serves it, `InvalidDocument` for a value or a name, and `ValueError` for a
+    limit below 1.
+    """
+    query.find_index()
     check_collection(query.collection)
     if query.limit < 1:
         raise ValueError(f"{query.collection.name}: the limit of a query is at least 1, not {query.limit}")

@@ -1,15 +1,15 @@
-"""A store in memory, for the simulator and for tests, with the rules of the durable backends."""
+"""A record store in memory, for the simulator and tests, with the rules of the durable stores."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.limits import check_query
 from aex_runtime.store.ordering import Rank, rank, satisfies
-from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, Write, limit_bytes
-from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
+from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, Write, truncate_page
+from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run_with_retries
 
 
 class MemoryStore:
-    """Documents in a dictionary, committed one transaction at a time."""
+    """A record store in a dictionary, which commits one transaction at a time."""
 
     def __init__(self, retry: TransactionRetry | None = None) -> None:
         self._documents: dict[DocumentKey, Document] = {}
@@ -30,19 +30,19 @@ class MemoryStore:
             if name == query.collection.name and _matches(query, document)
         ]
         found.sort(key=lambda document: _position(query, document), reverse=query.direction == "desc")
-        return limit_bytes(found[: query.limit], query.max_bytes)
+        return truncate_page(found[: query.limit], query.max_bytes)
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
-        return await run(fn, self, self._retry)
+        return await run_with_retries(fn, self, self._retry)
 
     async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
         return transaction.is_single_read or all(
             self._version_of(key) == version for key, version in transaction.expected
         )
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Commit the writes of a transaction; see `Committer.commit`."""
         if not await self.is_current(transaction):
             return False
         changes: dict[DocumentKey, Document | None] = {}

@@ -1,4 +1,4 @@
-"""The order of index values, as Firestore's: null, booleans, integers, text by code point."""
+"""The order of index values, equal to Firestore's: null, booleans, integers, text by code point."""
 
 import operator
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from aex_runtime.store.port import Bound, Scalar
 
 Rank = tuple[int, int | str]
-"""Type and value, by which index values are compared."""
+"""Sort key of an index value: a number for its type, then the value."""
 SMALLEST_INTEGER = -(2**63)
 
 
 def rank(value: Scalar) -> Rank:
-    """Return the value's rank among all values. `True` is not 1."""
+    """Return the sort key of an index value. Booleans sort before integers, so that `True` differs from 1."""
     if value is None:
         return (0, 0)
     if isinstance(value, bool):
@@ -24,7 +24,7 @@ _HOLDS = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.
 
 
 def satisfies(value: Scalar, bound: Bound) -> bool:
-    """Return whether a value satisfies a bound, which only values of the same type can."""
+    """Return whether a value is within a bound. A value of another type than the bound's never is."""
     left, right = rank(value), rank(bound.value)
     if left[0] != right[0]:
         return False
@@ -32,27 +32,30 @@ def satisfies(value: Scalar, bound: Bound) -> bool:
 
 
 _SMALLEST: tuple[Rank, ...] = ((0, 0), (1, 0), (2, SMALLEST_INTEGER), (3, ""), (4, 0))
-"""The smallest rank of each type, then one above all ranks."""
+"""The smallest sort key of each type, then one above all sort keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An end of a range of ordered values."""
+    """The lower or upper end of a range of index values."""
 
     value: Rank
     inclusive: bool
 
-    def as_low(self) -> tuple[Rank, bool]:
-        """Return the sort key of a lower end: the greater, the tighter."""
+    def lower_sort_key(self) -> tuple[Rank, bool]:
+        """Return a sort key for lower ends: the end with the greatest key excludes the most."""
         return (self.value, not self.inclusive)
 
-    def as_high(self) -> tuple[Rank, bool]:
-        """Return the sort key of an upper end: the smaller, the tighter."""
+    def upper_sort_key(self) -> tuple[Rank, bool]:
+        """Return a sort key for upper ends: the end with the smallest key excludes the most."""
         return (self.value, self.inclusive)
 
 
-def edges_of(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
-    """Return the tightest lower and upper end; a bound also limits values to its own type."""
+def tightest_edges(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
+    """Return the lower and the upper end that together satisfy all bounds; None without bounds.
+
+    A bound also excludes values of other types than its own.
+    """
     lows, highs = [], []
     for bound in bounds:
         value = rank(bound.value)
@@ -62,4 +65,4 @@ def edges_of(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
             lows.append(Edge(value, bound.comparison != ">"))
         if bound.comparison in {"<", "<=", "=="}:
             highs.append(Edge(value, bound.comparison != "<"))
-    return max(lows, key=Edge.as_low, default=None), min(highs, key=Edge.as_high, default=None)
+    return max(lows, key=Edge.lower_sort_key, default=None), min(highs, key=Edge.upper_sort_key, default=None)

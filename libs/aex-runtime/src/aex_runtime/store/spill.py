@@ -1,4 +1,4 @@
-"""Large bodies as content-addressed blobs; the document holds a marker with their digest."""
+"""A store that keeps large bodies as content-addressed blobs, with markers in their documents."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,7 +12,7 @@ _MAX_CONCURRENT = 16
 
 
 class SpillingStore:
-    """A store whose bodies above `SPILL_BYTES` are in `area` of the blob store, invisible to callers.
+    """A store that keeps bodies above `SPILL_BYTES` as blobs in `area`. Callers see the bodies only.
 
     A blob is durable before its document is committed. If that commit fails, the blob remains without a reference.
     """
@@ -23,8 +23,8 @@ class SpillingStore:
         self._area = area
 
     @property
-    def unloaded(self) -> Store:
-        """The store in which spilled bodies are markers."""
+    def inner_store(self) -> Store:
+        """The underlying store, which returns markers in the place of large bodies."""
         return self._store
 
     async def get(self, collection: Collection, key: str) -> Document | None:
@@ -73,7 +73,7 @@ class SpillingStore:
         return list(await asyncio.gather(*map(load, documents)))
 
     async def _load(self, collection: Collection, document: Document) -> Document:
-        """Return the document with its body, read from the blobs if it was spilled."""
+        """Return the document with its body, which is read from the blob store if there is a marker."""
         if not port.is_spilled(document):
             return document
         where = f"{collection.name}/{document.key}"
@@ -89,7 +89,7 @@ class SpillingStore:
         return Document(document.key, body, document.fields, document.version)
 
     async def _spill(self, body: bytes) -> bytes:
-        """Return the body, or the marker of the blob that it was stored as."""
+        """Return a small body; store a large one as a blob and return its marker."""
         if len(body) <= port.SPILL_BYTES and not body.startswith(port.SPILL_MARK):
             return body
         try:
@@ -99,9 +99,12 @@ class SpillingStore:
         return port.SPILL_MARK + f"blob:{blob.digest}:{blob.size}".encode()
 
 
-def without_loading(store: Store) -> Store:
-    """Return the store without the loading of spilled bodies: their markers tell `body_size`."""
-    return store.unloaded if isinstance(store, SpillingStore) else store
+def without_body_loading(store: Store) -> Store:
+    """Return a store that does not load large bodies: their documents hold markers.
+
+    `body_size` reads the size of a body from its marker.
+    """
+    return store.inner_store if isinstance(store, SpillingStore) else store
 
 
 def _forward(inner: Transaction, write: Write, body: bytes) -> None:

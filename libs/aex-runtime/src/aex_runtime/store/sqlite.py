@@ -1,4 +1,4 @@
-"""Records in one SQLite file, shared by any number of processes on one machine."""
+"""A record store in one SQLite file, which any number of processes on one machine may share."""
 
 import asyncio
 import sqlite3
@@ -10,9 +10,9 @@ from aex_runtime.sqlite_file import StoreFile, read_transaction, translate_error
 from aex_runtime.sqlite_worker import GroupWorker, WorkerSpec
 from aex_runtime.store.limits import check_query
 from aex_runtime.store.port import Collection, Document, Query, StoreUnavailable, T
-from aex_runtime.store.sqlite_queries import select, select_many, select_query
-from aex_runtime.store.sqlite_writer import Commit, GroupWriter, is_current
-from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run
+from aex_runtime.store.sqlite_queries import select_by_query, select_document, select_documents
+from aex_runtime.store.sqlite_writer import Commit, GroupWriter, has_expected_versions
+from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run_with_retries
 
 _READERS = 3
 _MAX_GROUP = 256
@@ -22,11 +22,11 @@ _Read = Callable[[sqlite3.Connection], object]
 
 
 class SQLiteStore:
-    """A store in a file in WAL mode, with a writer thread that commits in groups and reader threads.
+    """A record store in a SQLite file, with one writer thread, which commits in groups, and readers.
 
-    Optimistic: transactions hold no lock while `fn` runs; the versions that they read are checked in the write
-    transaction. Other processes may hold the file for `busy_s`. A call takes at most `deadline_s`; a commit that
-    exceeds it may still happen.
+    Transactions hold no lock while their function runs. The commit checks the versions of the documents that were read.
+    Another process may lock the file for up to `busy_s`. A call takes at most `deadline_s`; a commit that exceeds it
+    may still happen.
     """
 
     def __init__(
@@ -57,37 +57,37 @@ class SQLiteStore:
         self._writer, self._readers = GroupWorker(writing), GroupWorker(reading)
 
     async def get(self, collection: Collection, key: str) -> Document | None:
-        return await self._read(lambda connection: select(connection, collection.name, key))
+        return await self._read(lambda connection: select_document(connection, collection.name, key))
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        return await self._read(lambda connection: select_many(connection, collection.name, keys))
+        return await self._read(lambda connection: select_documents(connection, collection.name, keys))
 
     async def query(self, query: Query) -> list[Document]:
         check_query(query)
         if query.collection not in self._indexed:
             await self._writer.submit(Commit(declared=(query.collection,)), self._deadline_s)
             self._indexed.add(query.collection)
-        return await self._read(lambda connection: select_query(connection, query))
+        return await self._read(lambda connection: select_by_query(connection, query))
 
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
-        return await run(fn, self, self._retry)
+        return await run_with_retries(fn, self, self._retry)
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Commit the writes of a transaction; see `Committer.commit`."""
         if not transaction.writes:
             return await self.is_current(transaction)
         commit = Commit(tuple(transaction.expected), tuple(transaction.writes))
         return await self._writer.submit(commit, self._deadline_s)
 
     async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """See `Committer`."""
+        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
         if transaction.is_single_read:
             return True
         expected = tuple(transaction.expected)
 
         def check(connection: sqlite3.Connection) -> bool:
             with read_transaction(connection):
-                return is_current(connection, expected)
+                return has_expected_versions(connection, expected)
 
         return await self._read(check)
 
@@ -111,10 +111,10 @@ class SQLiteStore:
 
     def _probe(self, connection: sqlite3.Connection) -> None:
         connection.execute("SELECT version FROM latest").fetchall()
-        self._file.check()
+        self._file.check_not_replaced()
 
     def _write(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
-        self._file.check()
+        self._file.check_not_replaced()
         return self._write_group(connection, commits)
 
     def _translate(self, error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""Group commits: transactions that wait are committed together, and fail independently."""
+"""Group commits: several transactions are applied in one SQLite transaction, and fail independently."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import cast
 
 from aex_runtime.sqlite_file import write_transaction
 from aex_runtime.store.port import AlreadyExists, Collection, DocumentKey, Write
-from aex_runtime.store.sqlite_queries import encode_fields, index_sql
+from aex_runtime.store.sqlite_queries import create_indexes_sql, encode_index_fields
 
 _VERSION = "SELECT version FROM documents WHERE collection = ? AND key = ?"
 _DELETE = "DELETE FROM documents WHERE collection = ? AND key = ?"
@@ -18,27 +18,36 @@ _PUT = f"{_INSERT} ON CONFLICT (collection, key) DO UPDATE SET version = ?3, fie
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A transaction to apply. `declared`: further collections to index; `probe`: write without writes."""
+    """A transaction to apply."""
 
     expected: Sequence[tuple[DocumentKey, int]] = ()
+    """The versions that documents must have (0: absent); else the commit is a conflict."""
     writes: Sequence[Write] = ()
     declared: Sequence[Collection] = ()
+    """Collections whose indexes must exist, in addition to those of the writes."""
     probe: bool = False
+    """Write to the file even without `writes`, to check that it can be written."""
 
 
-def is_current(connection: sqlite3.Connection, expected: Sequence[tuple[DocumentKey, int]]) -> bool:
-    """Return whether all documents have the expected versions (0: absent). Call it within a transaction."""
+def has_expected_versions(connection: sqlite3.Connection, expected: Sequence[tuple[DocumentKey, int]]) -> bool:
+    """Return whether all documents have the expected versions; 0 means absent.
+
+    Call it within a SQL transaction, so that all versions are of one moment.
+    """
     return all(_version_of(connection, key) == version for key, version in expected)
 
 
 class GroupWriter:
-    """Applies groups of commits, with a sync of the disk for each group."""
+    """A callable that applies a group of commits in one SQL transaction, with one sync of the disk."""
 
     def __init__(self) -> None:
         self._indexed: set[Collection] = set()
 
     def __call__(self, connection: sqlite3.Connection, commits: Sequence[Commit]) -> list[bool | Exception]:
-        """Return for each commit True, False (conflict) or its error. Raises `sqlite3.Error` for all."""
+        """Apply the commits; return True, False (a conflict) or an error for each.
+
+        Creates missing indexes of their collections. Raises `sqlite3.Error` if the whole group failed.
+        """
         new = {each for commit in commits for each in commit.declared}
         new |= {each.collection for commit in commits for each in commit.writes if each.kind != "delete"}
         try:
@@ -53,14 +62,14 @@ _Apply = Callable[[sqlite3.Connection, Commit, int], bool | Exception]
 
 
 class _HalfWritten(Exception):
-    """A commit that failed after some of its writes."""
+    """A commit that failed after some of its writes were applied."""
 
 
 def _transact(
     connection: sqlite3.Connection, commits: Sequence[Commit], new: Iterable[Collection], apply: _Apply
 ) -> list[bool | Exception]:
     with write_transaction(connection):
-        for statement in (sql for collection in new for sql in index_sql(collection)):
+        for statement in (sql for collection in new for sql in create_indexes_sql(collection)):
             connection.execute(statement)
         return _apply_all(connection, commits, apply)
 
@@ -77,10 +86,13 @@ def _apply_all(connection: sqlite3.Connection, commits: Sequence[Commit], apply:
 
 
 def _apply_commit(connection: sqlite3.Connection, commit: Commit, version: int) -> bool | Exception:
-    """Apply a commit of the group; return False after a conflict, or its error. Raises `_HalfWritten`."""
+    """Apply one commit; return True, False after a conflict, or the error for its caller.
+
+    Raises `_HalfWritten` if some of its writes were applied.
+    """
     changed = connection.total_changes
     try:
-        if not is_current(connection, commit.expected):
+        if not has_expected_versions(connection, commit.expected):
             return False
         for write in commit.writes:
             _apply_write(connection, write, version)
@@ -116,7 +128,7 @@ def _apply_write(connection: sqlite3.Connection, write: Write, version: int) -> 
     if write.kind == "delete":
         connection.execute(_DELETE, write.document_key)
         return
-    row = (*write.document_key, version, encode_fields(write.fields), write.body)
+    row = (*write.document_key, version, encode_index_fields(write.fields), write.body)
     if write.kind == "create":
         if connection.execute(_CREATE, row).rowcount == 0:
             raise AlreadyExists(*write.document_key)

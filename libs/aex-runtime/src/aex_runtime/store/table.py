@@ -1,4 +1,4 @@
-"""Typed collections: the model of their documents, and its indexed fields."""
+"""Typed collections: records as pydantic models, encoded as documents with index fields."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,30 +16,30 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Stored(Generic[M]):
-    """A record with its document, which a compare-and-set needs."""
+    """A record with the document that it was read from, whose version an update requires."""
 
     record: M
     document: Document
 
 
 Position = tuple[Scalar, str]
-"""Ordered value and key of a document in its query."""
+"""Place of a document in a query's result: its ordered value and its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPage(Generic[T]):
-    """Some items of a list, and the position after the last one (None at the end)."""
+    """Part of a list, and the position of its last item; None if nothing follows."""
 
     items: Sequence[T]
     next_after: Position | None
 
 
 ListItems = Callable[[int, Position | None], Awaitable[ItemPage[T]]]
-"""Returns a page of at most so many items, after a position."""
+"""Function that returns a page: at most so many items, after a position (None: from the start)."""
 
 
-async def each_item(list_items: ListItems[T], page_size: int, limit: int | None = None) -> AsyncIterator[T]:
-    """Yield the items of all pages, at most `limit`."""
+async def iterate_items(list_items: ListItems[T], page_size: int, limit: int | None = None) -> AsyncIterator[T]:
+    """Yield the items of all pages in order, at most `limit` in total; the pages are read one by one."""
     after: Position | None = None
     count = 0
     while limit is None or count < limit:
@@ -53,19 +53,20 @@ async def each_item(list_items: ListItems[T], page_size: int, limit: int | None 
 
 
 class RecordOfNewerVersion(StoreError):
-    """A record with fields or values that only a newer version knows. Worth a retry, by that version.
+    """A record with fields or values that only a newer version of the software knows.
 
-    During a rollout both versions run. Ignoring those fields would drop them at the next write. It is no outage that
-    ends by itself: work under a lease must end, so that the newer version gets the lease.
+    Both versions run while one replaces the other. An old process that ignored the fields would drop them at its next
+    write. The caller may retry, in the hope of a process of the newer version. This outage does not end by itself in
+    one process: work under a lease must stop, so that another process gets the lease.
     """
 
 
 UNREADABLE = (ValidationError, RecordOfNewerVersion)
-"""The errors of `Table.decode`."""
+"""The errors that `Table.decode` raises."""
 
 
 class Reader(Protocol):
-    """A source of documents: the store itself, or a transaction."""
+    """The methods by which a table reads documents; a store and a transaction have them."""
 
     async def get(self, collection: Collection, key: str) -> Document | None: ...
 
@@ -74,23 +75,23 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[M]):
-    """A collection of one model."""
+    """A collection whose documents hold records of one model. `index` returns a record's index fields."""
 
     collection: Collection
     model: type[M]
     index: Callable[[M], Fields] = field(default=lambda _: {})
 
     async def get(self, reader: Reader, key: str) -> Stored[M] | None:
-        """Return the record with this key, or None."""
+        """Return the record with this key and its document, or None. Raises as `decode` does."""
         document = await reader.get(self.collection, key)
         return self.decode(document) if document else None
 
     async def get_many(self, reader: Reader, keys: Sequence[str]) -> list[M | None]:
-        """Return the records in the order of the keys."""
-        return [found.record if found else None for found in await self.get_stored(reader, keys)]
+        """Return the records in the order of the keys, None for absent ones."""
+        return [found.record if found else None for found in await self.get_many_stored(reader, keys)]
 
-    async def get_stored(self, reader: Reader, keys: Sequence[str]) -> list[Stored[M] | None]:
-        """Return the records with their documents, in the order of the keys."""
+    async def get_many_stored(self, reader: Reader, keys: Sequence[str]) -> list[Stored[M] | None]:
+        """Return the records and their documents in the order of the keys, None for absent ones."""
         found = await reader.get_many(self.collection, keys)
         return [self.decode(document) if document else None for document in found]
 
@@ -105,16 +106,16 @@ class Table(Generic[M]):
         limit: int = 50,
         max_bytes: int | None = None,
     ) -> list[Stored[M]]:
-        """Return the records of a query that a declared index serves; see `Query` for `max_bytes`."""
+        """Return one page of the records that a query matches, with their documents; see `Query`."""
         query = Query(self.collection, equal or {}, order, direction, tuple(bounds), after, limit, max_bytes)
         return [self.decode(document) for document in await store.query(query)]
 
     def encode(self, record: M) -> tuple[bytes, Fields]:
-        """Return a record's body and index fields."""
+        """Return the body and the index fields of a record's document."""
         return canonical_bytes(record), self.index(record)
 
     def decode(self, document: Document) -> Stored[M]:
-        """Return a document's record. Raises `RecordOfNewerVersion`, `ValidationError`."""
+        """Return the record that a document holds. Raises `RecordOfNewerVersion`, `ValidationError`."""
         try:
             return Stored(self.model.model_validate_json(document.body), document)
         except ValidationError as error:
@@ -127,6 +128,6 @@ class Table(Generic[M]):
 
 
 def _is_newer(error: ErrorDetails) -> bool:
-    """Return whether a later version may have added the field or the enumerated value."""
+    """Return whether a newer version may have added the field or the enumerated value at fault."""
     is_word = isinstance(error["input"], str) and error["input"] != ""
     return error["type"] == "extra_forbidden" or (error["type"] in {"enum", "literal_error"} and is_word)

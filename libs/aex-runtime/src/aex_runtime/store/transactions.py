@@ -1,4 +1,4 @@
-"""The buffered transaction of every backend, and its repetition after conflicts."""
+"""The transaction that all backends share: buffered writes, and retries after conflicts."""
 
 import asyncio
 import time
@@ -18,13 +18,13 @@ _log = structlog.get_logger(__name__)
 
 
 class BufferedTransaction:
-    """The buffered reads and writes of a transaction; repeated reads return the same version."""
+    """A transaction that collects its writes. It reads each document once and then returns it from memory."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._documents: dict[DocumentKey, Document | None] = {}
         self.expected: set[tuple[DocumentKey, int]] = set()
-        """Versions (0: absent) required at commit. Two versions of one document can never both hold."""
+        """The versions that documents must have at the commit (0: absent). With two of one document it must fail."""
         self.writes: list[Write] = []
 
     async def get(self, collection: Collection, key: str) -> Document | None:
@@ -56,7 +56,7 @@ class BufferedTransaction:
 
     @property
     def is_single_read(self) -> bool:
-        """At most one document was read and none written: no later change can contradict it."""
+        """True if nothing was written and at most one document read, which no later change can contradict."""
         return len(self.expected) <= 1 and not self.writes
 
     def _add(self, write: Write) -> None:
@@ -69,8 +69,8 @@ class BufferedTransaction:
 class TransactionRetry:
     """The number of tries of a transaction, and the waits between them.
 
-    The first wait may be as long as the try took: writers that retry after 4 ms collide again while a try takes 100 ms.
-    `jitter` returns numbers in [0, 1); `sleep` and `monotonic` count in seconds.
+    A wait grows with the time that the failed try took. Otherwise writers whose tries take 100 ms would retry after 4
+    ms and collide again. `jitter` returns numbers in [0, 1); `sleep` and `monotonic` count in seconds.
     """
 
     tries: int = 12
@@ -81,28 +81,37 @@ class TransactionRetry:
     monotonic: Callable[[], float] = time.monotonic
 
     def wait_s(self, failures: int, took_s: float = 0.0) -> float:
-        """Return the wait in seconds, at most min(max, max(first, took) · 2^(failures−1))."""
+        """Return a random wait in seconds, at most min(max, max(first, took) · 2^(failures−1)).
+
+        `took_s` is the duration of the failed try.
+        """
         step_ms = max(self.first_ms, took_s * 1_000) * 2.0 ** (failures - 1)
         return self.jitter() * min(self.max_ms, step_ms) / 1_000
 
 
 class Committer(Protocol):
-    """The part of a backend that transactions need."""
+    """The methods of a backend that `run_with_retries` needs."""
 
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-        """Return the documents as last committed, in the order of the keys."""
+        """Return the documents as last committed, in the order of the keys, None for absent ones."""
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
-        """Apply all writes, or none; return False on a conflict."""
+        """Apply all writes of the transaction, or none; return False after a conflict.
+
+        Raises `AlreadyExists` if a document to create exists.
+        """
 
     async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """Return whether all expected versions still hold."""
+        """Return whether every document that was read still has its version."""
 
 
-async def run(fn: Callable[[BufferedTransaction], Awaitable[T]], backend: Committer, retry: TransactionRetry) -> T:
-    """Run `fn` until it commits. Raises what `fn` raises, what the commit raises, and `Contention`.
+async def run_with_retries(
+    fn: Callable[[BufferedTransaction], Awaitable[T]], backend: Committer, retry: TransactionRetry
+) -> T:
+    """Run `fn` and commit its writes, again after each conflict; return the result of `fn`.
 
-    An error of `fn` counts only if its reads belong together; else `fn` runs again.
+    An error of `fn` is raised only if the documents that it read are unchanged; else `fn` runs again. Raises
+    `Contention` after the last try, and what `fn` and the commit raise.
     """
     for failures in range(1, retry.tries + 1):
         started = retry.monotonic()

@@ -1,1 +1,1 @@
-"""Spans: recorded if `AEX_TRACES_URL` is set, exported without callers' text."""
+"""Spans, recorded if `AEX_TRACES_URL` is set and exported without text of callers."""

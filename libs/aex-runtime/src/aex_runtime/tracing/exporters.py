@@ -1,4 +1,4 @@
-"""The choice of tracers and exporters by the settings."""
+"""The choice of tracers and span exporters by the settings."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -16,9 +16,10 @@ _GOOGLE = "telemetry.googleapis.com"
 
 
 def open_tracers(settings: RuntimeSettings, service: str) -> "TracerProvider | None":
-    """Return tracers that export to `AEX_TRACES_URL`, or None without it. Raises `BadConfiguration`.
+    """Return tracers whose spans are exported to `AEX_TRACES_URL`; None if it is not set.
 
-    They touch nothing before the end of the first span. Their `shutdown` exports the waiting spans, and blocks.
+    Nothing is opened before the first span ends. Their `shutdown` exports the waiting spans and blocks meanwhile.
+    Raises `BadConfiguration`.
     """
     if settings.traces_url is None:
         return None
@@ -26,7 +27,7 @@ def open_tracers(settings: RuntimeSettings, service: str) -> "TracerProvider | N
 
     from aex_runtime.tracing import sdk  # noqa: PLC0415 the SDK is loaded only where spans are recorded
 
-    project = settings.google_project_of()
+    project = settings.effective_google_project()
     with as_bad_configuration("AEX_TRACES_URL", ValueError):
         exporter = open_exporter(settings.traces_url, project)
     described = {"service.namespace": "aex", "service.version": version("aex-runtime")}
@@ -36,13 +37,14 @@ def open_tracers(settings: RuntimeSettings, service: str) -> "TracerProvider | N
         described["gcp.project_id"] = project  # where Google's endpoint files the spans
     by_id = sampling.TraceIdRatioBased(settings.traces_ratio)  # the same traces in all services
     sampler = sampling.ParentBased(by_id) if settings.traces_callers == "joined" else by_id
-    return sdk.recording_tracers(service, [sdk.BatchExporter(exporter)], sampler, described)
+    return sdk.create_recording_tracers(service, [sdk.BatchExporter(exporter)], sampler, described)
 
 
 def open_exporter(url: str, project: str | None = None) -> "SpanExporter":
-    """Open the exporter of a URL. Raises `ValueError`, also without its libraries.
+    """Return the span exporter that a URL names: a file, an OTLP collector, or Google Cloud.
 
-    A path follows the third slash, so that an absolute one has four.
+    The path of a file follows the third slash: `file:///relative`, `file:////absolute`. `project` is billed by Google.
+    Raises `ValueError` for any other URL, and without the libraries.
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
@@ -60,4 +62,8 @@ def open_exporter(url: str, project: str | None = None) -> "SpanExporter":
         from aex_runtime.tracing import google_otlp  # noqa: PLC0415 its libraries are an extra
     except ImportError as error:
         raise ValueError("spans over HTTP need aex-runtime[tracing]") from error
-    return google_otlp.google_cloud(url, project) if parts.hostname == _GOOGLE else google_otlp.collector(url)
+    return (
+        google_otlp.google_cloud_exporter(url, project)
+        if parts.hostname == _GOOGLE
+        else google_otlp.collector_exporter(url)
+    )

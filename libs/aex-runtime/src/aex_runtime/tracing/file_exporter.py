@@ -1,4 +1,7 @@
-"""Spans in a file, as lines of JSON. Several processes may share the file, and it may be moved."""
+"""A span exporter that writes lines of JSON to a file.
+
+Several processes may share the file, and it may be moved while they run.
+"""
 
 import fcntl
 import json
@@ -17,14 +20,14 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 class FileExporter(SpanExporter):
-    """An exporter that appends to a file, which it opens for each batch."""
+    """A span exporter that appends to a file and opens it for each batch."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Write the spans, all of them or none. Raises `OSError`."""
-        content = "".join(f"{_ENCODER.encode(as_json(span))}\n" for span in spans).encode()
+        """Append a line for each span: all of them or none. Raises `OSError`."""
+        content = "".join(f"{_ENCODER.encode(span_as_json(span))}\n" for span in spans).encode()
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # one process writes at a time
@@ -39,7 +42,7 @@ class FileExporter(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-def as_json(span: ReadableSpan) -> dict[str, Any]:
+def span_as_json(span: ReadableSpan) -> dict[str, Any]:
     """Return a span as JSON: W3C ids in hexadecimal, RFC 3339 times with nanoseconds, in UTC."""
     context = span.get_span_context()
     if context is None:

@@ -1,6 +1,7 @@
-"""OTLP over HTTP: spans to a collector, or to Google Cloud under the process's account.
+"""Span exporters by OTLP over HTTP: to any collector, or to Google Cloud.
 
-Google's roles are Cloud Telemetry Traces Writer and, for the billed project, Service Usage Consumer.
+On Google Cloud the process's account needs two roles: Cloud Telemetry Traces Writer, and Service Usage Consumer of the
+billed project.
 """
 
 from datetime import datetime
@@ -11,24 +12,27 @@ from google.auth.transport.requests import AuthorizedSession, Request
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
 TIMEOUT_S = 10.0
-"""For a batch, with the exporter's own retries, which back off with jitter."""
+"""For a batch with the exporter's own retries."""
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def collector(url: str) -> OTLPSpanExporter:
-    """Return an exporter to any collector, with OpenTelemetry's own variables (`OTEL_EXPORTER_…`)."""
+def collector_exporter(url: str) -> OTLPSpanExporter:
+    """Return an exporter to a collector; OpenTelemetry's variables `OTEL_EXPORTER_…` apply."""
     return OTLPSpanExporter(endpoint=url, timeout=TIMEOUT_S)
 
 
-def google_cloud(url: str, project: str | None) -> OTLPSpanExporter:
-    """Return an exporter to Google. `project` is billed; None: that of the credentials."""
+def google_cloud_exporter(url: str, project: str | None) -> OTLPSpanExporter:
+    """Return an exporter to Google Cloud under the process's account.
+
+    `project` is billed; None: the project of the credentials.
+    """
     headers = {"x-goog-user-project": project} if project else None
     session = AuthorizedSession(LazyCredentials())  # type: ignore[no-untyped-call]
     return OTLPSpanExporter(endpoint=url, timeout=TIMEOUT_S, headers=headers, session=session)
 
 
 class LazyCredentials(Credentials):
-    """Default credentials, resolved with the first span: that may take seconds."""
+    """Google's default credentials, which are resolved when the first spans are sent: it may take seconds."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -37,7 +41,7 @@ class LazyCredentials(Credentials):
         self.expiry: datetime | None = None
 
     def refresh(self, request: Request) -> None:
-        """Get a new token. Raises `DefaultCredentialsError` without credentials, `RefreshError`."""
+        """Get a new token. Raises `DefaultCredentialsError` without credentials, and `RefreshError`."""
         if self._found is None:
             self._found, _ = google.auth.default(scopes=[_SCOPE], request=request)
         self._found.refresh(request)  # type: ignore[no-untyped-call]

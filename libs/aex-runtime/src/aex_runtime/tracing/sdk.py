@@ -1,10 +1,10 @@
 """Recording tracers, and the export of their spans in batches by a thread.
 
-The SDK's own batches may wait 30 s for their exporter at the end, longer than a service's stop. Import this module only
-to record spans: the SDK takes 80 ms.
+Import this module only to record spans: the SDK takes 80 ms. The SDK's own batch exporter can wait 30 s for its
+exporter at the end, longer than a service may take to stop.
 
-A span leaves the process with its names, times, links and the attributes listed here. FastAPI's spans have paths,
-queries and hosts of callers, and callers' trace states may have kilobytes. They are not exported.
+Only names, times, links and the attributes listed here leave the process. FastAPI's spans contain paths, queries and
+hosts of callers, and callers' trace states may have kilobytes. These are removed.
 """
 
 import threading
@@ -50,14 +50,14 @@ EXPORTED_ATTRIBUTES = frozenset(
     }
 )
 _CALL_ATTRIBUTES = frozenset({"server.address", "server.port"})
-"""Attributes of calls to services; in a request's span they are the caller's `Host`."""
+"""Attributes of calls to services. In the span of a request they would be the caller's `Host`."""
 _LIMITS = SpanLimits(max_span_attributes=32, max_attribute_length=256, max_links=32, max_events=0)
-"""Callers write some of the values. Events would quote exceptions."""
+"""Callers write some of the values. Events are not recorded, because they would quote exceptions."""
 _log = structlog.get_logger(__name__)
 
 
 def filter_span(span: ReadableSpan) -> ReadableSpan:
-    """Return the span without what must not leave the process."""
+    """Return the span without the attributes, events and trace states that must not leave the process."""
     names = EXPORTED_ATTRIBUTES - _CALL_ATTRIBUTES if span.kind is SpanKind.SERVER else EXPORTED_ATTRIBUTES
     attributes = {
         name: value for name, value in (span.attributes or {}).items() if name in names or name.startswith(EXTRACTION_S)
@@ -86,19 +86,19 @@ def _stateless(context: SpanContext) -> SpanContext:
 
 @dataclass(frozen=True, slots=True)
 class BatchPolicy:
-    """Limits and intervals of the export."""
+    """Limits and intervals of a `BatchExporter`."""
 
     batch: int = 512
     every_s: float = 1.0
-    """The longest wait of a span while its exporter keeps up; a killed process loses the waiting spans."""
+    """The longest wait of a span while the exporter keeps up. A killed process loses the waiting spans."""
     max_waiting: int = 10_000
-    """Further spans are dropped, and counted in a log line."""
+    """The most waiting spans; further ones are dropped, and their number is logged."""
     stop_s: float = 3.0
-    """The longest wait for the exporter at the end of the process."""
+    """The longest wait for the exporter when the process stops."""
 
 
 class BatchExporter(SpanProcessor):
-    """A processor that exports ended spans on a thread of its own, started with the first."""
+    """A span processor that exports ended spans in batches, on a thread that the first span starts."""
 
     def __init__(self, exporter: SpanExporter, policy: BatchPolicy | None = None) -> None:
         self._exporter = exporter
@@ -112,7 +112,7 @@ class BatchExporter(SpanProcessor):
         self._thread: threading.Thread | None = None
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Add a span; never blocks."""
+        """Add a span to those that wait, or drop it if there are too many. Never blocks."""
         if self._stopping.is_set() or len(self._waiting) >= self._policy.max_waiting:
             self._dropped += 1
             return
@@ -128,7 +128,7 @@ class BatchExporter(SpanProcessor):
         return True
 
     def shutdown(self) -> None:
-        """Export the waiting spans for at most `stop_s`; the others are lost."""
+        """Export the waiting spans for at most `stop_s`, drop those that are left, and close the exporter."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -168,13 +168,16 @@ class BatchExporter(SpanProcessor):
                 _log.warning("spans_lost", spans=len(batch), reason="the exporter failed")
 
 
-def recording_tracers(
+def create_recording_tracers(
     service: str,
     processors: Sequence[SpanProcessor],
     sampler: Sampler | None = None,
     attributes: Mapping[str, str] | None = None,
 ) -> TracerProvider:
-    """Return tracers that record spans for `processors`. `attributes`: further ones of the resource."""
+    """Return tracers that record spans and pass them to `processors`.
+
+    `attributes` are added to the resource that describes the service.
+    """
     resource = Resource({"service.name": f"aex-{service}", **(attributes or {})})
     provider = TracerProvider(sampler, resource, shutdown_on_exit=False, span_limits=_LIMITS)
     for processor in processors:

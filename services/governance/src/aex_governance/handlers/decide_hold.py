@@ -19,8 +19,8 @@ from aex_models.governance import Hold, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
-from aex_runtime.telemetry import caller_or_subject_trace, current_trace
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import continue_caller_or_subject_trace, current_trace_context
+from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 
 
@@ -58,7 +58,9 @@ async def decide_hold(
         return hold_id
 
     opened = await HOLD_TRACES.get(deps.store, key_of(hold_id))
-    with caller_or_subject_trace(opened.record.traceparent if opened else None, "decide hold", span_ids(hold_id)):
+    with continue_caller_or_subject_trace(
+        opened.record.traceparent if opened else None, "decide hold", id_attributes(hold_id)
+    ):
         return await run_idempotent(deps.unit_of_work, request, decide_once)
 
 
@@ -98,7 +100,7 @@ async def open_hold(deps: Deps, event: OutcomeHeld) -> None:
         unit.create(HOLDS, key_of(hold_id), hold)
         for key, entry in holds_of_rules(hold).items():
             unit.create(HOLDS_OF_RULES, key, entry)
-        traceparent = current_trace().get("traceparent")
+        traceparent = current_trace_context().get("traceparent")
         if traceparent is not None:
             unit.create(HOLD_TRACES, key_of(hold_id), HoldTrace(traceparent=traceparent))
         unit.measures.count(HOLDS_OPENED_TOTAL, hold.cause)

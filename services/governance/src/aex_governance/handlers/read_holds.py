@@ -17,8 +17,8 @@ from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, ListPage, list_page, read_page
-from aex_runtime.http.pagination import PageRequest, check_filters
+from aex_runtime.http.listing import Listing, ListPage, read_page, read_page_as_json
+from aex_runtime.http.pagination import PageRequest, collect_filters
 from aex_runtime.store.port import Direction, Query, key_of
 
 MAX_COUNT = 200
@@ -88,7 +88,7 @@ async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -
         return hold
 
     async def render_of_rule(pages: PageReader, entry: HoldOfRule) -> Hold | None:
-        return await pages.find(HOLDS, key_of(entry.hold_id))
+        return await pages.find_record(HOLDS, key_of(entry.hold_id))
 
     if hold_filter.rule is None:
         return await read_page(deps.store, Listing(HOLDS, sets, order, direction), paging, render)
@@ -134,7 +134,7 @@ async def list_holds(
     filters: Mapping[str, str | None],
 ) -> bytes:
     """Return a page of holds as JSON, newest first. Raises `Unprocessable` for too many of `FILTERS`."""
-    requested = check_filters(filters)
+    requested = collect_filters(filters)
     fields = {"status": status.value if status else None, "contract_id": contract_id}
     given = {name: value for name, value in fields.items() if value is not None}
     sets: list[dict[str, str | None]] = [{**given, **({} if contract_id else requested)}]
@@ -145,9 +145,9 @@ async def list_holds(
         return all(getattr(hold, name) == value for name, value in requested.items())
 
     async def render(pages: PageReader, hold: Hold) -> dict[str, Any]:
-        return await pages.run(lambda: project(hold, reader.role))
+        return await pages.run_in_thread_if_large(lambda: project(hold, reader.role))
 
-    return await list_page(deps.store, Listing(HOLDS, sets, "held_at", matches=matches), paging, render)
+    return await read_page_as_json(deps.store, Listing(HOLDS, sets, "held_at", matches=matches), paging, render)
 
 
 async def get_hold(deps: Deps, hold_id: str) -> Hold:

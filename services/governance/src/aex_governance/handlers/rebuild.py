@@ -17,7 +17,7 @@ from aex_governance.repository import (
     read_head,
     stale_keys,
 )
-from aex_runtime.generations import LEASE, RebuildLease, acquire_rebuild, build_generation
+from aex_runtime.generations import LEASE, RebuildLease, acquire_rebuild_lease, build_generation
 from aex_runtime.leases import LeaseLost
 from aex_runtime.store.port import Transaction
 
@@ -44,7 +44,7 @@ async def rebuild_projections(rebuilder: Rebuilder) -> RebuiltProjections:
     Validations and outcomes logged meanwhile count themselves in both. A killed rebuild is resumed. Raises `Conflict`
     (`rebuild_under_way`) when another rebuild holds the lease, `LeaseLost` and `StoreUnavailable`.
     """
-    async with acquire_rebuild(_SERVICE, rebuilder.store, rebuilder.clock, rebuilder.ids) as lease:
+    async with acquire_rebuild_lease(_SERVICE, rebuilder.store, rebuilder.clock, rebuilder.ids) as lease:
         generation, removed = await build_generation(_ProjectionsBuild(rebuilder, lease))
     rebuilt = replace(generation, removed=removed)
     read = {name: mark.read for name, mark in rebuilt.logs.items()}

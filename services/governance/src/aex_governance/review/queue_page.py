@@ -18,7 +18,7 @@ from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest, summarize_problems
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import QueryNames
-from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.responses import query_without_paging, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
 
@@ -104,14 +104,14 @@ async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) 
         escape_text=escape_text,
         is_queue=hold_filter.status is HoldStatus.WAITING,
         rows=[(hold, rule_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.items],
-        query=query_without_cursor(request),
+        query=query_without_paging(request),
         addresses={status: urlencode(replace(hold_filter, status=status).fields()) for status in HoldStatus},
         waiting=waiting,
         total=format_total(waiting),
         now=now,
         rules=names if hold_filter.rule in {None, *names} else [hold_filter.rule, *names],
         causes=CAUSES,
-        next_cursor=paging.cursor(found.after),
+        next_cursor=paging.next_cursor(found.after),
         limit=paging.limit,
         is_first=paging.after is None,
     )

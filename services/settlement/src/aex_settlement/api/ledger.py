@@ -7,7 +7,7 @@ from fastapi.openapi.models import Example
 
 from aex_models.settlement import TransactionRequest
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import ListPage, encode_page, page_response
+from aex_runtime.http.listing import ListPage, encode_page, encoded_json_response
 from aex_settlement.api.parameters import (
     AccountId,
     AsOf,
@@ -77,9 +77,11 @@ def account_routes(router: APIRouter, deps: Deps) -> None:
         """
         found = await list_entries(deps, reader, account_id, as_of, paging.after, paging.limit)
         async with PageReader(deps.store, paging.large_pages) as pages:
-            await pages.count(sum(len(each.model_dump_json()) for each in found.records))
-            items = await pages.run(lambda: tuple(visible_fields(each, reader) for each in found.records))
-            return page_response(await encode_page(pages, ListPage(items, found.after), paging))
+            await pages.count_bytes(sum(len(each.model_dump_json()) for each in found.records))
+            items = await pages.run_in_thread_if_large(
+                lambda: tuple(visible_fields(each, reader) for each in found.records)
+            )
+            return encoded_json_response(await encode_page(pages, ListPage(items, found.after), paging))
 
     @router.get("/accounts/{account_id:path}")
     async def get_account(reader: Reader, account_id: AccountId, as_of: AsOf = None) -> Json:

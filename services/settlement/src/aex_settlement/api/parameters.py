@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from aex_models.audiences import Audience, project
 from aex_runtime.http.auth import Allow, Principal
-from aex_runtime.http.idempotency import IdempotentRequest, keyed_request
+from aex_runtime.http.idempotency import IdempotentRequest, require_idempotency_key
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.periods import DAY, INSTANT
 from aex_settlement.rules.settlements import READERS
@@ -17,7 +17,7 @@ from aex_settlement.rules.settlements import READERS
 Json = dict[str, Any]
 Reader = Annotated[Principal, Depends(Allow(*READERS))]
 Finance = Annotated[Principal, Depends(Allow(Audience.FINANCE))]
-Idempotency = Annotated[IdempotentRequest, Depends(keyed_request)]
+Idempotency = Annotated[IdempotentRequest, Depends(require_idempotency_key)]
 Page = Annotated[PageRequest, Depends(page_request)]
 FirstDay = Annotated[
     str | None, Query(alias="from", description="First UTC day, such as 2025-01-01", json_schema_extra=DAY)

@@ -10,7 +10,7 @@ from aex_models.corrections import ReversalRequest
 from aex_models.settlement import SettlementStatus
 from aex_runtime.exports import export_filename
 from aex_runtime.http.limits import ConcurrencyLimiter
-from aex_runtime.http.listing import page_response
+from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.streaming import Download
 from aex_settlement.api.parameters import (
     ContractId,
@@ -64,7 +64,7 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
         equal = {name: str(value) for name, value in filters.items() if value is not None}
         query = SettlementFilter(equal, first_day, last_day)
-        return page_response(await list_settlements(deps, reader, query, paging))
+        return encoded_json_response(await list_settlements(deps, reader, query, paging))
 
     @router.get("/settlements/breakdown", response_model=Json)  # before {contract_id}, which would match it
     async def get_breakdown(

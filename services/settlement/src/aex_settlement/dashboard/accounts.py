@@ -13,7 +13,7 @@ from aex_models.settlement import AccountBalance, AccountEntry, Posting
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
-from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.responses import query_without_paging, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
@@ -115,11 +115,11 @@ def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
             "account.html",
             account=account,
             selection=selection,
-            query=query_without_cursor(request),
+            query=query_without_paging(request),
             presets=presets(today),
             days=daily_figures(days),
             entries=map(posting_row, entries.records),
-            next_cursor=paging.cursor(entries.after),
+            next_cursor=paging.next_cursor(entries.after),
             limit=paging.limit,
             is_first=paging.after is None,
         )

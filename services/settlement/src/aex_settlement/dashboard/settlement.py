@@ -14,7 +14,7 @@ from aex_models.settlement import LedgerTransaction, Settlement
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import QueryNames
 from aex_runtime.identity.principals import Principal
-from aex_runtime.pages.responses import query_without_cursor, render_page
+from aex_runtime.pages.responses import query_without_paging, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
 from aex_settlement.dashboard.accounts import posting_row
@@ -103,11 +103,11 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
             request,
             "settlements.html",
             selection=selection,
-            query=query_without_cursor(request),
+            query=query_without_paging(request),
             presets=presets(today),
             own=own_dimension(reader),
             rows=found.items,
-            next_cursor=paging.cursor(found.after),
+            next_cursor=paging.next_cursor(found.after),
             limit=paging.limit,
             is_first=paging.after is None,
         )

@@ -9,7 +9,7 @@ import structlog
 from aex_models.audiences import Audience
 from aex_models.settlement import LedgerTransaction, SettlementStatus
 from aex_runtime.clock import epoch_micros
-from aex_runtime.exports import ExportFile, combine_parties, stream_export
+from aex_runtime.exports import ExportFile, merge_party_filters, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period
@@ -43,7 +43,7 @@ def export_settlements(
     Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
     """
     # A correction, which is two bookings, is not divided.
-    period = parse_period(query.first_day, query.last_day).cut_at(even_end(epoch_micros(deps.clock.now())))
+    period = parse_period(query.first_day, query.last_day).part_before(even_end(epoch_micros(deps.clock.now())))
     form, columns = FORMS[export_format], columns_for(reader.role)
 
     def encode(transactions: Sequence[LedgerTransaction]) -> tuple[bytes, int]:
@@ -57,7 +57,7 @@ def export_settlements(
 async def _pages(
     deps: Deps, reader: Principal, query: ExportFilter, period: Period
 ) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
-    parties = combine_parties(own_filter(reader), {"agent_id": query.agent_id, "consumer_id": query.consumer_id})
+    parties = merge_party_filters(own_filter(reader), {"agent_id": query.agent_id, "consumer_id": query.consumer_id})
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party

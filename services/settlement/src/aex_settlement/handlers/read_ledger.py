@@ -10,7 +10,7 @@ from aex_models.money import from_micros
 from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, Settlement, TrialBalance
 from aex_runtime.errors import NotFound
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, ListPage, list_page, read_page
+from aex_runtime.http.listing import Listing, ListPage, read_page, read_page_as_json
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import parse_period, period_bounds
@@ -159,7 +159,7 @@ async def list_settlements(deps: Deps, reader: Principal, query: SettlementFilte
 
     Raises `InvalidRequest` for days that make no period.
     """
-    return await list_page(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
+    return await read_page_as_json(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
 
 
 async def read_settlements(
@@ -178,4 +178,4 @@ def _settlements(reader: Principal, query: SettlementFilter) -> Listing[Settleme
 
 
 async def _render_settlement(reader: Principal, pages: PageReader, settlement: Settlement) -> dict[str, Any]:
-    return await pages.run(lambda: visible_settlement(settlement, reader))
+    return await pages.run_in_thread_if_large(lambda: visible_settlement(settlement, reader))

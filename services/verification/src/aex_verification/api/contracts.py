@@ -12,7 +12,7 @@ from aex_models.governance import Party
 from aex_runtime.artifacts import artifact_routes
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
-from aex_runtime.http.listing import page_response
+from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
@@ -58,7 +58,7 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
         reader: Parties, paging: Paging, work_id: WorkId = None, status: ContractStatus | None = None
     ) -> Response:
         """Return a page, which ends at `limit` items, and at 1 MB of stored records, with at least one."""
-        return page_response(await list_contracts(deps, reader, paging, work_id, status))
+        return encoded_json_response(await list_contracts(deps, reader, paging, work_id, status))
 
     @router.get("/contracts/{contract_id}", summary="One contract")
     async def get_contract(contract_id: str, reader: Parties) -> Json:
@@ -91,7 +91,7 @@ def _add_attempts(router: APIRouter, deps: Deps) -> None:
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Response:
         """Return a page, which ends at `limit` items, and at 1 MB with the candidates, with at least one."""
         await load_visible_contract(deps, reader, contract_id)
-        return page_response(await list_attempts(deps, reader, contract_id, paging))
+        return encoded_json_response(await list_attempts(deps, reader, contract_id, paging))
 
     @router.get("/contracts/{contract_id}/attempts/{attempt_id}", summary="One attempt")
     async def get_attempt(contract_id: str, attempt_id: str, reader: Parties) -> Json:

@@ -11,7 +11,7 @@ from aex_runtime.errors import NotFound
 from aex_runtime.exports import export_filename
 from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.limits import ConcurrencyLimiter
-from aex_runtime.http.listing import page_response
+from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import Download
@@ -51,7 +51,7 @@ def outcome_routes(deps: Deps) -> APIRouter:
         domain: Domain = None,
     ) -> Response:
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "work_id": work_id, "domain": domain}
-        return page_response(await list_outcomes(deps, reader, paging, filters))
+        return encoded_json_response(await list_outcomes(deps, reader, paging, filters))
 
     @router.get("/outcomes/{contract_id}", summary="The outcome of one contract")
     async def get_outcome(contract_id: str, reader: Readers) -> Json:

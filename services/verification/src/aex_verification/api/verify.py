@@ -9,10 +9,10 @@ from aex_models.audiences import Disclosure, project
 from aex_models.results import VerificationResult
 from aex_outcomes.submission.verify_request import VerifyRequest
 from aex_runtime.http.auth import Allow, Principal
-from aex_runtime.http.body import DocumentedBody, body_bytes
+from aex_runtime.http.body import DocumentedBody, request_body_size
 from aex_runtime.http.idempotency import IdempotentRequest, idempotent_request
 from aex_runtime.http.limits import ConcurrencyLimiter
-from aex_runtime.http.problems import criteria_responses
+from aex_runtime.http.problems import openapi_criteria_responses
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
 from aex_verification.handlers.verify_without_contract import grade_without_contract
@@ -20,7 +20,7 @@ from aex_verification.handlers.verify_without_contract import grade_without_cont
 Consumer = Annotated[Principal, Depends(Allow("consumer"))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 RequestBody = Annotated[Any, DocumentedBody(VerifyRequest), Body()]
-Size = Annotated[int, Depends(body_bytes)]
+Size = Annotated[int, Depends(request_body_size)]
 
 MAX_PER_CONSUMER, MAX_TOTAL = 16, 200
 """Verifications at once in this process; candidates of contracts wait in the same queue."""
@@ -36,7 +36,7 @@ def verify_routes(deps: Deps) -> APIRouter:
     @router.post(
         "/verify",
         summary="Try criteria on an output, store nothing",
-        responses={200: {"model": VerificationResult}, **criteria_responses()},
+        responses={200: {"model": VerificationResult}, **openapi_criteria_responses()},
     )
     async def post_verify(body: RequestBody, size: Size, consumer: Consumer, _: Idempotent) -> dict[str, Any]:
         """Return the verdict that a candidate with this output would get from the engine, at no cost.

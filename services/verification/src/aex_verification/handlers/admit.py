@@ -7,8 +7,8 @@ from aex_outcomes.lifecycle.transitions import new_state
 from aex_runtime.errors import NotFound
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
-from aex_runtime.telemetry import current_trace, subject_trace
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import continue_subject_trace, current_trace_context
+from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.save_contract import DEADLINE
@@ -35,7 +35,7 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
             agent_id=award.agent_id,
             awarded_at=award.awarded_at,
             state=state,
-            traceparent=current_trace().get("traceparent"),
+            traceparent=current_trace_context().get("traceparent"),
         )
         unit.create(CONTRACTS, key, row)
         await unit.put_large(AWARDS, key, awarded)
@@ -57,7 +57,7 @@ async def load_contract(
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         found = await deps.awards.get(contract_id)
         if found is not None:
-            with subject_trace(found.traceparent, "open contract", span_ids(contract_id)):
+            with continue_subject_trace(found.traceparent, "open contract", id_attributes(contract_id)):
                 await admit_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     row = stored.record if stored else None

@@ -10,8 +10,8 @@ from aex_outcomes.lifecycle.transitions import Refused, cancel_unstarted, expire
 from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
-from aex_runtime.telemetry import caller_or_subject_trace
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import continue_caller_or_subject_trace
+from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_contract, require_contract
@@ -35,7 +35,7 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
         unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
 
-    with caller_or_subject_trace(row.traceparent, "finalise contract", span_ids(contract_id)):
+    with continue_caller_or_subject_trace(row.traceparent, "finalise contract", id_attributes(contract_id)):
         effect = await run_change(deps, contract_id, request, finalise)
         await conclude_contract(deps, contract_id)
     return effect
@@ -44,14 +44,14 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
 async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
     """Cancel the contract for its consumer before the first candidate. Raises `Conflict` afterwards."""
     row = await load_contract(deps, contract_id, consumer_id=consumer_id)
-    with caller_or_subject_trace(row.traceparent, "cancel contract", span_ids(contract_id)):
+    with continue_caller_or_subject_trace(row.traceparent, "cancel contract", id_attributes(contract_id)):
         return await _cancel_unstarted(deps, contract_id, request, None)
 
 
 async def decline_contract(deps: Deps, agent_id: str, contract_id: str, request: IdempotentRequest) -> Effect:
     """Cancel the contract for its agent before the first candidate. Raises `Conflict` afterwards."""
     row = await load_contract(deps, contract_id, agent_id=agent_id)
-    with caller_or_subject_trace(row.traceparent, "decline contract", span_ids(contract_id)):
+    with continue_caller_or_subject_trace(row.traceparent, "decline contract", id_attributes(contract_id)):
         return await _cancel_unstarted(deps, contract_id, request, CancelCause.DECLINED)
 
 

@@ -14,8 +14,8 @@ from aex_models.science import DataFile, Science, ScienceResult
 from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import decide_science_result
 from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed, ReviewedFile, needs_review, render_output_text
-from aex_runtime.telemetry import mark_failed, step
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import mark_span_failed, trace_step
+from aex_runtime.tracing.spans import id_attributes
 from aex_verification.deps import Deps
 from aex_verification.spool import FileLost, SpoolUnavailable
 
@@ -59,7 +59,7 @@ async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )
-            with step("examine raw data", span_ids(request.attempt_id)):
+            with trace_step("examine raw data", id_attributes(request.attempt_id)):
                 return await deps.examiner.examine(job)
     except FileLost as lost:
         fields = {"attempt_id": request.attempt_id, "owner": lost.owner.value}
@@ -87,10 +87,10 @@ async def _review(deps: Deps, request: ExaminationInput, examination: Examinatio
         examination=examination,
         files=tuple(files),
     )
-    with step("ask reviewer", span_ids(request.attempt_id)):
+    with trace_step("ask reviewer", id_attributes(request.attempt_id)):
         reviewed = await deps.reviewer.review(brief)
         if reviewed.failure is not None:
             failure = reviewed.failure.value
-            mark_failed(failure)
+            mark_span_failed(failure)
             _log.warning("review_failed", attempt_id=request.attempt_id, failure=failure, detail=reviewed.detail)
     return reviewed

@@ -8,7 +8,7 @@ import structlog
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import epoch_micros
-from aex_runtime.exports import ExportFile, combine_parties, stream_export
+from aex_runtime.exports import ExportFile, merge_party_filters, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period, period_bounds
@@ -44,7 +44,7 @@ def export_outcomes(
 
     Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
     """
-    period = parse_period(query.first_day, query.last_day).cut_at(epoch_micros(deps.clock.now()) + 1)
+    period = parse_period(query.first_day, query.last_day).part_before(epoch_micros(deps.clock.now()) + 1)
 
     def encode(documents: Sequence[Document]) -> tuple[bytes, int]:
         records = (OUTCOMES.decode(document).record for document in documents)
@@ -62,7 +62,7 @@ async def _groups(
 ) -> AsyncGenerator[Sequence[Document], None]:
     """Yield the matching documents, as many as are decoded together."""
     requested = {"agent_id": query.agent_id, "consumer_id": query.consumer_id}
-    parties = combine_parties(own_parties(reader), requested)
+    parties = merge_party_filters(own_parties(reader), requested)
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party

@@ -8,11 +8,11 @@ from aex_models.contract import ContractStatus
 from aex_models.large_thresholds import has_omitted_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.work import Work
-from aex_runtime.exports import combine_parties
+from aex_runtime.exports import merge_party_filters
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, list_page
-from aex_runtime.http.pagination import PageRequest, check_filters
+from aex_runtime.http.listing import Listing, read_page_as_json
+from aex_runtime.http.pagination import PageRequest, collect_filters
 from aex_runtime.store.port import Fields, key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import (
@@ -47,7 +47,7 @@ async def list_contracts(
         is_visible = not is_secret or (row.state.final and await _is_paid(pages, row.contract_id))
         return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
-    return await list_page(deps.store, Listing(CONTRACTS, sets, _ORDER, matches=matches), paging, render)
+    return await read_page_as_json(deps.store, Listing(CONTRACTS, sets, _ORDER, matches=matches), paging, render)
 
 
 async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging: PageRequest) -> bytes:
@@ -62,17 +62,19 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
         if paid is None:
             paid = is_consumer and await _is_paid(pages, contract_id)
         shows_candidate = paid or not is_consumer
-        candidate = await pages.find(CANDIDATES, row.candidate_key) if shows_candidate else None
+        candidate = await pages.find_record(CANDIDATES, row.candidate_key) if shows_candidate else None
         if has_visible_result(row, early=is_operator):
             if work is None:
                 before = pages.size
-                awarded = await pages.find(AWARDS, key_of(contract_id))
+                awarded = await pages.find_record(AWARDS, key_of(contract_id))
                 work, work_size = awarded.work if awarded else None, pages.size - before
             elif row.result is not None and has_omitted_thresholds(row.result.criterion_results):
-                await pages.count(work_size)  # its rendering repeats them
-        return await pages.run(lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid)))
+                await pages.count_bytes(work_size)  # its rendering repeats them
+        return await pages.run_in_thread_if_large(
+            lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid))
+        )
 
-    return await list_page(
+    return await read_page_as_json(
         deps.store, Listing(ATTEMPTS, ({"contract_id": contract_id},), _ORDER, "asc"), paging, render
     )
 
@@ -82,18 +84,18 @@ async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filt
 
     Raises `Unprocessable` for too many filters.
     """
-    requested = check_filters(filters)
+    requested = collect_filters(filters)
     own = own_parties(reader)
-    equal = combine_parties(own, {name: requested.get(name) for name in filters})
+    equal = merge_party_filters(own, {name: requested.get(name) for name in filters})
 
     def matches(record: OutcomeRecord) -> bool:
         return all(getattr(record, name) == value for name, value in (equal or {}).items())
 
     async def render(pages: PageReader, record: OutcomeRecord) -> Json:
-        return await pages.run(lambda: render_outcome(reader, record))
+        return await pages.run_in_thread_if_large(lambda: render_outcome(reader, record))
 
     sets = () if equal is None else _outcome_sets(own, equal)
-    return await list_page(deps.store, Listing(OUTCOMES, sets, _ORDER, matches=matches), paging, render)
+    return await read_page_as_json(deps.store, Listing(OUTCOMES, sets, _ORDER, matches=matches), paging, render)
 
 
 def _outcome_sets(own: Fields, equal: Mapping[str, str]) -> tuple[Fields, ...]:
@@ -112,4 +114,4 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
     """Return whether the consumer pays for the outcome; an older record is loaded to know it."""
     document = await pages.unloaded.get(OUTCOMES.collection, key_of(contract_id))
     known = None if document is None else document.fields.get(IS_PAID)
-    return known if isinstance(known, bool) else is_paid_for(await pages.find(OUTCOMES, key_of(contract_id)))
+    return known if isinstance(known, bool) else is_paid_for(await pages.find_record(OUTCOMES, key_of(contract_id)))

@@ -12,8 +12,8 @@ from aex_models.work import FeedbackLevel, Work
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import key_of
-from aex_runtime.telemetry import subject_trace
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import continue_subject_trace
+from aex_runtime.tracing.spans import id_attributes
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_contract
 from aex_verification.handlers.close import expire_contract
@@ -37,7 +37,7 @@ async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str)
     if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
-        with subject_trace(row.traceparent, "expire contract", span_ids(contract_id)):
+        with continue_subject_trace(row.traceparent, "expire contract", id_attributes(contract_id)):
             await expire_contract(deps, contract_id)
         row = await load_contract(deps, contract_id)
     return row

@@ -17,8 +17,8 @@ from aex_runtime.artifacts import Upload
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
 from aex_runtime.store.port import key_of
-from aex_runtime.telemetry import caller_or_subject_trace, describe_span
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import add_span_attributes, continue_caller_or_subject_trace
+from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_runtime.yielding import run_in_thread_if_large
 from aex_verification.deps import Deps
@@ -55,9 +55,9 @@ async def submit_output(
         await run_in_thread_if_large(candidate, partial(_hash_and_check, candidate)),
     )
     intake = _Intake(deps, agent, contract_id, attempt_id, candidate, *hashes, uploads)
-    with caller_or_subject_trace(row.traceparent, "submit output", span_ids(contract_id)):
+    with continue_caller_or_subject_trace(row.traceparent, "submit output", id_attributes(contract_id)):
         effect = await run_change(deps, contract_id, request, intake.run)
-        describe_span(span_ids(effect.resource_id))
+        add_span_attributes(id_attributes(effect.resource_id))
     return effect, intake.is_known
 
 

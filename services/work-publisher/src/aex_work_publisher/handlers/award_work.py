@@ -9,8 +9,8 @@ from aex_models.contract import AwardRequest
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
-from aex_runtime.telemetry import current_trace, describe_span
-from aex_runtime.tracing.spans import span_ids
+from aex_runtime.telemetry import add_span_attributes, current_trace_context
+from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.read_work import require_found, require_visible
@@ -32,7 +32,7 @@ def create_award(
     Raises `Conflict` if the work is not open.
     """
     award = build_award(seen.record, contract_id, agent_id, cpc_rate, deps.fee_rate, unit.now)
-    trace = {"traceparent": current_trace().get("traceparent")}
+    trace = {"traceparent": current_trace_context().get("traceparent")}
     record = transitions.award(seen.record, award).model_copy(update=trace)
     update_work(unit, seen, record)
     insert_award(unit, award)
@@ -44,7 +44,7 @@ def create_award(
 def log_award(effect: Effect, work_id: str, agent_id: str) -> None:
     """Log a new award, and bind its contract to the request's further log events."""
     bind_contextvars(contract_id=effect.resource_id)
-    describe_span(span_ids(effect.resource_id))
+    add_span_attributes(id_attributes(effect.resource_id))
     if not effect.is_replay:
         _log.info("work_awarded", work_id=work_id, contract_id=effect.resource_id, agent_id=agent_id)
 

@@ -8,7 +8,7 @@ from aex_models.events import ContractAwarded
 from aex_models.work import Work, WorkStatus
 from aex_runtime.errors import NotFound
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, list_page
+from aex_runtime.http.listing import Listing, read_page_as_json
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
@@ -44,9 +44,9 @@ async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, p
     """Return a page, as JSON, of the works that `reader` may see, newest first, without evaluation data."""
 
     async def render(pages: PageReader, record: WorkRecord) -> dict[str, Any]:
-        return await pages.run(lambda: _without_secrets(project(record.work, reader.role)))
+        return await pages.run_in_thread_if_large(lambda: _without_secrets(project(record.work, reader.role)))
 
-    return await list_page(deps.store, Listing(WORKS, visible_sets(reader, status), ORDER), paging, render)
+    return await read_page_as_json(deps.store, Listing(WORKS, visible_sets(reader, status), ORDER), paging, render)
 
 
 def _without_secrets(item: dict[str, Any]) -> dict[str, Any]:

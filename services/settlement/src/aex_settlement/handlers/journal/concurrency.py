@@ -36,7 +36,7 @@ async def retry_on_conflict(deps: Deps, event: str, work: Callable[[], Awaitable
         try:
             return await work()
         except ConcurrentUpdate as error:  # expected where several processes seal: no warning
-            wait_s = retries.next_delay_s()
+            wait_s = retries.count_failure_and_get_delay_s()
             _log.info(event, reason=str(error), attempt=retries.failures, max_attempts=_MAX_ATTEMPTS, retry_in_s=wait_s)
             await asyncio.sleep(wait_s)
     raise Contention(f"{event}: {_MAX_ATTEMPTS} attempts met a conflict")

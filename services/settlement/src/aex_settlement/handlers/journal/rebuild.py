@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import structlog
 
-from aex_runtime.generations import DELETE_PAGE, RebuildLease, acquire_rebuild, build_generation
+from aex_runtime.generations import DELETE_PAGE, RebuildLease, acquire_rebuild_lease, build_generation
 from aex_runtime.store.port import Query, Store, Transaction
 from aex_runtime.store.table import Reader
 from aex_settlement.deps import Deps
@@ -44,7 +44,7 @@ async def rebuild(deps: Deps, projections: Sequence[Projection], progress: Progr
     Raises `Conflict` (`rebuild_under_way`) when another rebuild holds the lease, `BrokenJournal` when the journal is
     damaged, `LeaseLost`, `StoreUnavailable`.
     """
-    async with acquire_rebuild(deps.unit_of_work.service, deps.store, deps.clock, deps.ids) as lease:
+    async with acquire_rebuild_lease(deps.unit_of_work.service, deps.store, deps.clock, deps.ids) as lease:
         head = await read_head(deps.store)
         total, done = len(projections) * (head.seq if head else 0), 0
 
