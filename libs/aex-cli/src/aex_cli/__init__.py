@@ -1,1 +1,1 @@
-"""The aex command. Services add commands of their own."""
+"""The package of the `aex` command. Services add further commands by entry points."""

@@ -1,4 +1,7 @@
-"""Commands imported on call: `aex token` does not load the modules of `aex verify`."""
+"""A command group that imports a command only when it is called.
+
+So `aex token` does not load the modules of `aex verify`.
+"""
 
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -10,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from aex_runtime.commandline import UserError
 
 GROUP = "aex.commands"
-"""Entry point group by which services add commands: a `typer.Typer`, or a function."""
+"""Entry point group by which packages add commands. Each is a `typer.Typer` or a function."""
 
 BUILT_IN = {
     "up": "aex_cli.commands.up:app",
@@ -28,13 +31,13 @@ Command = TyperCommand | TyperGroup
 
 @dataclass(frozen=True, slots=True)
 class CommandSource:
-    """A command's entry point and package."""
+    """The entry point of a command and the package that provides it."""
 
     entry: EntryPoint
     package: str
 
     def load(self) -> Command:
-        """Return the command; if its import fails, one that reports the failure when called."""
+        """Import and return the command. If that fails, return a command that reports the failure when called."""
         try:
             return _as_command(self.entry.name, self.entry.load())
         except Exception as error:  # noqa: BLE001 a plug-in may fail in any way, and must not break `aex`
@@ -42,7 +45,10 @@ class CommandSource:
 
 
 def find_command_sources() -> dict[str, CommandSource]:
-    """Return our own commands, then those of installed packages. The first of a name wins."""
+    """Return all commands by name: the built-in ones, then those of installed packages.
+
+    Of several with the same name the first is used.
+    """
     sources = {name: CommandSource(EntryPoint(name, target, GROUP), "aex-cli") for name, target in BUILT_IN.items()}
     for entry in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
         sources.setdefault(entry.name, CommandSource(entry, entry.dist.name if entry.dist else "an unknown package"))
@@ -50,18 +56,18 @@ def find_command_sources() -> dict[str, CommandSource]:
 
 
 class LazyGroup(TyperGroup):
-    """A command group whose members are loaded on demand."""
+    """A command group that imports a command only when it is called or its help is printed."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands: dict[str, Any] = dict(find_command_sources())
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 the signature is typer's
-        """List the names without loading the commands."""
+        """Return the names of the commands without importing them."""
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 the signature is typer's
-        """Return the command of this name, loaded; None if there is none."""
+        """Import and return the command of this name; None if there is none."""
         source = self.commands.get(cmd_name)
         return source and source.load()
 

@@ -1,4 +1,4 @@
-"""The `aex` command."""
+"""The `aex` command: its arguments, its exit codes and the printing of errors."""
 
 import os
 import sys
@@ -51,20 +51,23 @@ def root(
 
 
 def build_app() -> typer.Typer:
-    """Return the command with its lazy sub-commands."""
+    """Return the `aex` application, which imports a sub-command only when it is called."""
     app = typer.Typer(name="aex", cls=LazyGroup, rich_markup_mode="markdown", epilog=EXAMPLES)
     app.callback(invoke_without_command=True)(root)
     return app
 
 
 def run_command_line(arguments: list[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run `aex` with these arguments and return its exit code. Errors are printed, not raised."""
     command = typer.main.get_command(build_app())
     return run_and_report_errors(lambda: command.main(arguments, prog_name="aex", standalone_mode=False))
 
 
 def run_and_report_errors(action: Callable[[], object]) -> int:
-    """Run `action` and return its exit code. User errors print one line, defects a traceback."""
+    """Run `action`, print its error, and return the exit code of the command.
+
+    A `UserError` is printed as its message, a defect as a traceback. Raises `BrokenPipeError`.
+    """
     try:
         result = action()
     except UserError as error:
@@ -86,7 +89,7 @@ def run_and_report_errors(action: Callable[[], object]) -> int:
 
 
 def run() -> None:
-    """Run the `aex` script."""
+    """Run `aex` with the arguments of the process, and exit with its code."""
     try:
         code = run_command_line(sys.argv[1:])
     except BrokenPipeError:

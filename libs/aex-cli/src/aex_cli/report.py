@@ -1,4 +1,4 @@
-"""Output of commands: steps, tables and atomically written files, for terminals and pipes."""
+"""Output of commands: printed steps and tables for terminals or pipes, and atomically written files."""
 
 import os
 import tempfile
@@ -29,7 +29,7 @@ _STYLES = {
 
 
 class Report:
-    """Printer of steps as they happen: plain text without control codes, each step on one line."""
+    """A printer of headings, steps and tables as plain text, with each step on one line."""
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
@@ -39,15 +39,15 @@ class Report:
         self._write("", title)
 
     def print_step(self, label: str, text: str) -> None:
-        """Print one step: its kind and its text."""
+        """Print one line: a label such as `publish`, and a text."""
         self._write(f"{'':{_MARGIN}}{label:{_LABEL}}{text}")
 
     def print_command(self, label: str, line: str) -> None:
-        """Print a line to copy. It is never wrapped."""
+        """Print a label and a shell command for the user to copy. The line is never wrapped."""
         self.print_step(label, line)
 
     def print_block(self, text: str) -> None:
-        """Print several lines unchanged below their step."""
+        """Print the lines of `text`, indented below the last step."""
         self._write(*(_INDENT + line for line in text.splitlines()))
 
     def print_table(
@@ -57,9 +57,10 @@ class Report:
         right_aligned: Sequence[str] = (),
         wrapped_column: str = "",
     ) -> None:
-        """Print rows below their step; align the columns in `right_aligned` to the right.
+        """Print a table below the last step.
 
-        `wrapped_column`: the one column to wrap on a narrow terminal; without it, all wrap.
+        `right_aligned`: names of columns to align to the right. `wrapped_column`: the only column that a narrow
+        terminal wraps; if empty, it wraps all.
         """
         del wrapped_column  # lines of plain text are never wrapped
         self._write(*(_TABLE_INDENT + line for line in align_columns(columns, rows, right_aligned)))
@@ -70,7 +71,7 @@ class Report:
 
 
 class TerminalReport(Report):
-    """Colours, and long lines wrapped below their beginning."""
+    """A report for terminals: with colours, and with long texts wrapped in their column."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console.file)
@@ -113,7 +114,7 @@ class TerminalReport(Report):
 
 
 def create_report(console: Console) -> Report:
-    """Return the report for a terminal or for a pipe."""
+    """Return a report that suits the console: coloured for a terminal, plain for a pipe."""
     return TerminalReport(console) if console.is_terminal else Report(console.file)
 
 
@@ -124,7 +125,10 @@ def _style_label(label: str) -> Text:
 def align_columns(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right_aligned: Sequence[str] = ()
 ) -> list[str]:
-    """Return header and rows as lines of plain text with aligned columns."""
+    """Return a table as lines of plain text: the header, then the rows, with aligned columns.
+
+    `right_aligned`: names of columns to align to the right.
+    """
     grid = [list(columns), *(list(row) for row in rows)]
     widths = [max(cell_len(cell) for cell in column) for column in zip(*grid, strict=True)]
     right = [column in right_aligned for column in columns]
@@ -138,9 +142,9 @@ def _pad(cell: str, width: int, right: bool) -> str:
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` at the end.
+    """Yield a temporary file that replaces `path` if the block succeeds, and is deleted if it fails.
 
-    Raises `UserError` for an unusable path, `CommandFailed` when writing fails.
+    Raises `UserError` for an unusable path, `CommandFailed` if writing fails.
     """
     if path.is_dir():
         raise UserError(f"{path} is a folder", "name a file")

@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 _LATER = {"RevisionLoop": "revision_loop", "VerdictPending": "live_gate"}
-"""Public names that load on first use, since few programs need them, with their modules."""
+"""Public names and their modules, which are imported on first use, since few programs need them."""
 
 
 def __getattr__(name: str) -> Any:

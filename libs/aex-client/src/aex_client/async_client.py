@@ -1,4 +1,4 @@
-"""The client for programs that await."""
+"""The asynchronous client of the four services."""
 
 import asyncio
 import inspect
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class AsyncAexClient:
-    """`AexClient` with coroutines for methods; a token function may be a coroutine function too."""
+    """An `AexClient` whose methods are coroutines. Its token function may be a coroutine function too."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class AsyncAexClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections, unless the HTTP client was given."""
+        """Close the connections, except those of an HTTP client that was passed as `http`."""
         if self._owns_http:
             await self._http.aclose()
 
     async def send(self, call: Call[T]) -> T:
-        """Send any call; see `AexClient.send`."""
+        """Send a call, with retries, and return its parsed answer; see `AexClient.send`."""
         attempts = CallAttempts(self._policy, call)
 
         async def attempt(token: str) -> Done[T] | float:
@@ -75,7 +75,7 @@ class AsyncAexClient:
         return await self._repeat(attempts, attempt)
 
     async def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Awaitable[Done[T] | float]]) -> T:
-        """Call `attempt` with the current token until it returns the answer."""
+        """Call `attempt` with the current token until it returns the answer, and pause in between."""
         while True:
             token = await self._current_token()
             try:
@@ -87,7 +87,7 @@ class AsyncAexClient:
             await self._sleep(step)
 
     async def each(self, call: Call[Page[T]]) -> AsyncIterator[T]:
-        """Return all items of a list, page after page; see `AexClient.each`."""
+        """Yield all items of a list over its pages; see `AexClient.each`."""
         while True:
             page = await self.send(call)
             for item in page.items:
@@ -97,7 +97,7 @@ class AsyncAexClient:
             call = call.with_cursor(page.next_cursor)
 
     async def rows(self, call: Call[T]) -> AsyncGenerator[T, None]:
-        """Return a long answer row by row; see `AexClient.rows`. Close it where you leave before its end."""
+        """Yield the rows of an export; see `AexClient.rows`. Close the generator if you leave it early."""
         stream = RowStreamState(self._policy, call)
         while not stream.is_finished:
             async with aclosing(self._read_rows(stream)) as read:
@@ -107,7 +107,7 @@ class AsyncAexClient:
                 await self._sleep(stream.pause_s)
 
     async def _read_rows(self, stream: RowStreamState[T]) -> AsyncGenerator[T, None]:
-        """Return the rows of one connection."""
+        """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
             async with aclosing(
                 await self._http.send(stream.next_request(await self._current_token()), stream=True)
@@ -123,9 +123,9 @@ class AsyncAexClient:
             stream.handle_failure(error)
 
     async def events(self, contract_id: str, after: int | None = None) -> AsyncGenerator[ContractEvent, None]:
-        """Return a contract's events as they happen; see `AexClient.events`.
+        """Yield a contract's events as they happen; see `AexClient.events`.
 
-        Close the generator if you leave it before its end.
+        Close the generator if you leave it early.
         """
         stream = EventStreamState(self._policy, contract_id, after)
         while not stream.is_finished:
@@ -135,7 +135,7 @@ class AsyncAexClient:
             await self._sleep(stream.pause_s)
 
     async def _read_events(self, stream: EventStreamState) -> AsyncGenerator[ContractEvent, None]:
-        """Return the events of one connection."""
+        """Connect once and yield the events received; set the pause before the next connection."""
         request = stream.next_request(await self._current_token())
         try:
             async with aclosing(await self._http.send(request, stream=True)) as response:
@@ -157,7 +157,7 @@ class AsyncAexClient:
             stream.handle_failure(error)
 
     async def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
-        """Upload a file; see `AexClient.upload_artifact`."""
+        """Upload a file in constant memory; see `AexClient.upload_artifact`."""
         upload = FileUpload(self._policy, content, service)
 
         async def attempt(token: str) -> Done[UploadedArtifact] | float:
@@ -168,7 +168,7 @@ class AsyncAexClient:
         return await self._repeat(upload.attempts, attempt)
 
     async def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
-        """Download a file; see `AexClient.download_artifact`."""
+        """Download a file, check it and return its size in bytes; see `AexClient.download_artifact`."""
         download = FileDownload(self._policy, sha256, to, service)
 
         async def attempt(token: str) -> Done[int] | float:
@@ -225,6 +225,6 @@ class AsyncAexClient:
 
 
 async def _read_chunks(file: BinaryIO) -> AsyncIterator[bytes]:
-    """Yield the rest of a file."""
+    """Yield the file from its current position on, in chunks that a thread reads."""
     while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
         yield chunk

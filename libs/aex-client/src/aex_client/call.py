@@ -1,4 +1,4 @@
-"""Calls as data: the request and the parser of its answer. Pure; shared by both clients."""
+"""Calls as data, without input and output: a request and the parser of its answer."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -39,34 +39,37 @@ class Call(Generic[T]):
     wait_s: float = 0.0
 
     def with_key(self, idempotency_key: str) -> "Call[T]":
-        """Return the same call under a key of the caller's own, which outlives this process."""
+        """Return the call with the caller's own idempotency key, which a later process can use again."""
         return replace(self, idempotency_key=idempotency_key)
 
     def with_cursor(self, cursor: str) -> "Call[T]":
-        """Return the same query, from a page's `next_cursor` on."""
+        """Return the call for the page that starts at `cursor`, the `next_cursor` of another page."""
         kept = tuple(pair for pair in self.query if pair[0] != "cursor")
         return replace(self, query=(*kept, ("cursor", cursor)))
 
 
 def build_get(service: Service, path: str, answer_type: type[T], **query: Any) -> Call[T]:
-    """Return a read. Parameters that are None are left out; a sequence repeats its parameter."""
+    """Return a GET call. Query parameters that are None are left out; a sequence repeats its parameter."""
     return Call(service, "GET", path, answer_parser(answer_type), encode_query(query))
 
 
 def build_post(
     service: Service, path: str, answer_type: type[T], body: bytes | None = None, *, uses_idempotency_key: bool = True
 ) -> Call[T]:
-    """Return a write, or (not `uses_idempotency_key`) a question with a body."""
+    """Return a POST call. Without `uses_idempotency_key` it changes nothing at the service."""
     return Call(service, "POST", path, answer_parser(answer_type), body=body, uses_idempotency_key=uses_idempotency_key)
 
 
 def build_path(template: str, *names: str) -> str:
-    """Return a path with its parts escaped, slashes too: ids come from elsewhere."""
+    """Return a path from a template such as `/v1/work/{}`, with all special characters of names escaped."""
     return template.format(*(quote(name, safe="") for name in names))
 
 
 def encode_query(parameters: Mapping[str, Any]) -> Query:
-    """Query parameters as text. A trailing underscore, for names that Python keeps for itself, is dropped."""
+    """Return query parameters as pairs of text, without those that are None.
+
+    A list becomes one pair for each item. Trailing underscores of names, as in `from_`, are removed.
+    """
     pairs: list[tuple[str, str]] = []
     for name, value in parameters.items():
         values = value if isinstance(value, list | tuple) else [value]
@@ -79,19 +82,22 @@ def _text(value: Any) -> str:
 
 
 def answer_parser(answer_type: type[T]) -> Callable[[bytes], T]:
-    """Return a parser that ignores unknown fields. It raises `pydantic.ValidationError`."""
+    """Return a function that parses a JSON body as `answer_type`, ignoring unknown fields.
+
+    The function raises `pydantic.ValidationError`.
+    """
     adapter = _adapter(cast(Hashable, answer_type))
     return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
 
 
 @cache
 def _adapter(answer: Any) -> TypeAdapter[Any]:
-    """Made once for each type: making one takes longer than reading an answer with it."""
+    """Return the type's adapter. It is cached, because making it takes longer than parsing an answer."""
     return TypeAdapter(answer)
 
 
 def unwrap_page_items(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
-    """Return the call whose answer is the items alone, for lists that come whole."""
+    """Return a call whose answer is only the items of the page, for lists that have a single page."""
     return Call(
         page_call.service,
         page_call.method,
@@ -102,7 +108,7 @@ def unwrap_page_items(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
 
 
 def encode_json_body(value: Any) -> bytes:
-    """Return a request's body: set fields of models, money as plain digits.
+    """Return a value as the JSON body of a request: models by their set fields, `Decimal` as digits.
 
     Raises `ValueError` for NaN and infinity.
     """
@@ -110,9 +116,9 @@ def encode_json_body(value: Any) -> bytes:
 
 
 def encode_claims(claims: Mapping[str, Any]) -> bytes:
-    """Return claims as JSON numbers with their own digits.
+    """Return claims as a JSON object in which each number keeps its digits.
 
-    `Decimal("11.170")` claims three decimals, and is sent as 11.170.
+    `Decimal("11.170")` claims three decimals, and is sent as 11.170. Raises `ValueError` for NaN and infinity.
     """
     members = (f"{json.dumps(name)}:{_format_number(value)}" for name, value in claims.items())
     return ("{" + ",".join(members) + "}").encode()

@@ -1,4 +1,4 @@
-"""Requests, answers and retries of one call, without input and output."""
+"""Requests, answers and retries of a call, without input and output: the clients send the requests."""
 
 import random
 import uuid
@@ -17,11 +17,11 @@ from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, p
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Bounded repeats with growing pauses.
+    """The number of attempts at a call and the pauses between them.
 
     A call is sent at most `attempts` times. The pause starts at `first_pause_s` and doubles up to `longest_pause_s`.
     Jitter shortens it by up to half, but never below the service's `Retry-After`. A `Retry-After` above
-    `longest_wait_s` ends the call with the service's answer.
+    `longest_wait_s` ends the call: it raises the service's error.
     """
 
     attempts: int = 5
@@ -30,7 +30,10 @@ class RetryPolicy:
     longest_wait_s: float = 30.0
 
     def pause_s(self, attempt: int, error: AexError, jitter: float) -> float | None:
-        """Return the pause after attempt `attempt` (from 1), or None to stop. `jitter` is in [0, 1)."""
+        """Return the seconds to wait after attempt number `attempt` (from 1); None if no retry may follow.
+
+        `jitter` is a number in [0, 1) that varies the pause.
+        """
         if not error.retryable or attempt >= self.attempts:
             return None
         retry_after_s = error.retry_after_s or 0.0
@@ -44,7 +47,7 @@ FIVE_ATTEMPTS = RetryPolicy()
 """The default policy of clients."""
 
 NO_RETRIES = RetryPolicy(attempts=1)
-"""Policy of a single request for each call."""
+"""The policy of one attempt for each call."""
 
 
 T = TypeVar("T")
@@ -54,22 +57,22 @@ PauseSeconds = float
 """Seconds to wait before the next attempt."""
 CONNECT_S = 5.0
 _PERMANENT = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
-"""Errors of the request or URL itself: a retry cannot succeed."""
+"""Errors of the request or URL itself, after which a retry cannot succeed."""
 
 
 def new_idempotency_key() -> str:
-    """Return a new idempotency key."""
+    """Return a new random idempotency key."""
     return uuid.uuid4().hex
 
 
 def random_jitter() -> float:
-    """Return a number in [0, 1) that spreads repeats."""
+    """Return a random number in [0, 1), which spreads the retries of many clients over time."""
     return _random.random()
 
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
-    """The settings of calls: URLs, retries, time limit, and sources of jitter and keys."""
+    """The settings of all calls of a client: URLs, retries, time limit, sources of jitter and keys."""
 
     endpoints: Endpoints
     retries: RetryPolicy
@@ -78,7 +81,7 @@ class CallPolicy:
     new_key: Callable[[], str]
 
     def build_request(self, call: Call[Any], token: str, timeout_s: float, headers: Mapping[str, str]) -> httpx.Request:
-        """Return the request of a call with the token and these headers."""
+        """Return the HTTP request of a call, with the bearer token and further headers."""
         return httpx.Request(
             call.method,
             self.endpoints.url(call.service, call.path),
@@ -89,7 +92,7 @@ class CallPolicy:
         )
 
     def pause_s_or_raise(self, attempt: int, error: AexError) -> float:
-        """Return the pause after attempt `attempt` (from 1). Raises `error` if no retry is left."""
+        """Return the seconds to wait after attempt `attempt` (from 1). Raises `error` if no retry may follow."""
         pause_s = self.retries.pause_s(attempt, error, self.jitter())
         if pause_s is None:
             raise error
@@ -98,13 +101,13 @@ class CallPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """The parsed answer of a call."""
+    """The end of a call: it holds the parsed answer."""
 
     value: T
 
 
 class CallAttempts(Generic[T]):
-    """The requests of one call up to its answer. All have the same idempotency key."""
+    """The attempts at one call until it has an answer. All of them have the same idempotency key."""
 
     def __init__(self, policy: CallPolicy, call: Call[T]) -> None:
         self._policy = policy
@@ -113,7 +116,7 @@ class CallAttempts(Generic[T]):
         self._attempt = 0
 
     def next_request(self, token: str) -> httpx.Request:
-        """Return the request to send next."""
+        """Count a further attempt and return its request."""
         self._attempt += 1
         headers = {"Accept": "application/json"}
         headers |= {"Content-Type": "application/json"} if self._call.body is not None else {}
@@ -121,16 +124,19 @@ class CallAttempts(Generic[T]):
         return self._policy.build_request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
 
     def handle_response(self, response: httpx.Response) -> Done[T] | PauseSeconds:
-        """Return the parsed answer, or the pause in seconds before a retry.
+        """Return the parsed answer, or the seconds to wait before the next attempt.
 
-        Raises `ProblemError`, `AnswerNotUnderstood`.
+        Raises `ProblemError` for a refusal without a further attempt, `AnswerNotUnderstood` for an unreadable answer.
         """
         if not response.is_success:
             return self._retry(parse_problem(response.status_code, response.headers, response.content))
         return Done(parse_answer(self._call, response.content))
 
     def handle_failure(self, error: httpx.RequestError) -> PauseSeconds:
-        """Return the pause after a request without an answer. Raises `ConnectionFailed`."""
+        """Return the seconds to wait after a request without an answer.
+
+        Raises `ConnectionFailed` if no further attempt may follow.
+        """
         return self._retry(build_connection_failed(self._call, error))
 
     def _retry(self, error: AexError) -> PauseSeconds:
@@ -148,7 +154,10 @@ class CallAttempts(Generic[T]):
 
 
 def parse_answer(call: Call[T], content: bytes, error_noun: str = "fields") -> T:
-    """Return the parsed answer; `parts`: its name in errors. Raises `AnswerNotUnderstood`."""
+    """Return the parsed answer of a call. Raises `AnswerNotUnderstood`, which counts the wrong fields.
+
+    `error_noun`: what the message calls these fields.
+    """
     try:
         return call.read(content)
     except ValidationError as error:
@@ -157,7 +166,7 @@ def parse_answer(call: Call[T], content: bytes, error_noun: str = "fields") -> T
 
 
 def build_connection_failed(call: Call[Any], error: httpx.RequestError) -> ConnectionFailed:
-    """Return the error for a call without a complete answer."""
+    """Return the exception for a call without a complete answer, for the caller to raise."""
     failure = ConnectionFailed(f"{call.method} {call.path}: {type(error).__name__}: {error}")
     failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _PERMANENT)
     failure.__cause__ = error

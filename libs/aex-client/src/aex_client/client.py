@@ -1,4 +1,4 @@
-"""The client for programs that block."""
+"""The synchronous client of the four services."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -33,13 +33,14 @@ T = TypeVar("T")
 
 
 class AexClient:
-    """Calls the four services. Safe to share between threads; close it, or use it in a `with` statement.
+    """A synchronous client of the four services, with one method for each endpoint.
 
-    `token`: a bearer token, or a function that gives one (asked before each request, so that it may renew it).
-    `timeout_s`: how long an answer may take, on top of what a call asks the service to wait. `http`: a client of your
-    own, which stays yours to close. `sleep`, `jitter`, `new_key`: how to wait between repeats, by how much to spread
-    them, and how to name a write.
-    Methods raise `ProblemError` and its kinds, `ConnectionFailed`, `AnswerNotUnderstood`.
+    Threads may share it. Close it, or use it in a `with` statement. Methods repeat a failed request by `retries`, and
+    raise a `ProblemError`, `ConnectionFailed` or `AnswerNotUnderstood`.
+    `token`: a bearer token, or a function that returns one and is called before each request.
+    `timeout_s`: time limit of an answer, to which the time is added that a call asks the service to wait.
+    `http`: an HTTP client to use instead of an own one; `close` leaves it open.
+    `sleep`, `jitter`, `new_key`: functions for pauses, their variation in [0, 1), and idempotency keys.
     """
 
     def __init__(
@@ -67,19 +68,22 @@ class AexClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections, unless the HTTP client was given."""
+        """Close the connections, except those of an HTTP client that was passed as `http`."""
         if self._owns_http:
             self._http.close()
 
     def send(self, call: Call[T]) -> T:
-        """Send any call, also under your own idempotency key: `send(calls.claim(id).with_key(key))`."""
+        """Send a call, with retries, and return its parsed answer.
+
+        This is how to use an own idempotency key: `send(calls.claim(id).with_key(key))`.
+        """
         attempts = CallAttempts(self._policy, call)
         return self._repeat(
             attempts, lambda token: attempts.handle_response(self._http.send(attempts.next_request(token)))
         )
 
     def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Done[T] | float]) -> T:
-        """Call `attempt` with the current token until it returns the answer."""
+        """Call `attempt` with the current token until it returns the answer, and pause in between."""
         while True:
             token = self._current_token()
             try:
@@ -91,7 +95,10 @@ class AexClient:
             self._sleep(step)
 
     def each(self, call: Call[Page[T]]) -> Iterator[T]:
-        """Return all items of a list, page after page: `each(calls.list_settlements(domain="news"))`."""
+        """Yield all items of a list, and request further pages when they are needed.
+
+        For example: `each(calls.list_settlements(domain="news"))`.
+        """
         while True:
             page = self.send(call)
             yield from page.items
@@ -100,9 +107,10 @@ class AexClient:
             call = call.with_cursor(page.next_cursor)
 
     def rows(self, call: Call[T]) -> Iterator[T]:
-        """Return a long answer row by row, in constant memory.
+        """Yield the rows of an export, such as `calls.export_outcomes()`, in constant memory.
 
-        Raises like the methods, and `ConnectionFailed` for an incomplete answer.
+        The request is repeated only before the first row. Raises the errors of the other methods, and
+        `ConnectionFailed` if the answer breaks off after the first row.
         """
         stream = RowStreamState(self._policy, call)
         while not stream.is_finished:
@@ -111,7 +119,7 @@ class AexClient:
                 self._sleep(stream.pause_s)
 
     def _read_rows(self, stream: RowStreamState[T]) -> Iterator[T]:
-        """Return the rows of one connection."""
+        """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
             with closing(self._http.send(stream.next_request(self._current_token()), stream=True)) as response:
                 if not response.is_success:
@@ -125,10 +133,10 @@ class AexClient:
             stream.handle_failure(error)
 
     def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
-        """Return a contract's events as they happen, up to its last; `after`: the `seq` to continue after.
+        """Yield a contract's events as they happen, until the contract ends; start after number `after`.
 
-        Reconnects after the end of a stream or a failure, without losing events. Raises like the methods; a received
-        frame resets the number of failures.
+        It reconnects after a failure or the end of a stream, without losing or repeating events. Raises the errors of
+        the other methods after too many consecutive failures; each received frame resets their number.
         """
         stream = EventStreamState(self._policy, contract_id, after)
         while not stream.is_finished:
@@ -136,7 +144,7 @@ class AexClient:
             self._sleep(stream.pause_s)
 
     def _read_events(self, stream: EventStreamState) -> Iterator[ContractEvent]:
-        """Return the events of one connection."""
+        """Connect once and yield the events received; set the pause before the next connection."""
         request = stream.next_request(self._current_token())
         try:
             with closing(self._http.send(request, stream=True)) as response:
@@ -159,8 +167,9 @@ class AexClient:
     def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
         """Upload a file in constant memory: an agent's artifact, or a consumer's data to work-publisher.
 
-        A candidate or a work names it by the answer's `sha256`. A failed upload is repeated from the beginning.
-        Raises like the methods, `OSError` for a missing file, `ValueError` for a stream without seek.
+        A candidate or a work refers to the file by the `sha256` of the answer. A failed upload is repeated from the
+        beginning. Raises the errors of the other methods, `OSError` for an unreadable file, and `ValueError` for a
+        stream without seek.
         """
         upload = FileUpload(self._policy, content, service)
 
@@ -173,9 +182,9 @@ class AexClient:
         return self._repeat(upload.attempts, attempt)
 
     def download_artifact(self, sha256: str, to: Target, *, service: Service = Service.VERIFICATION) -> int:
-        """Download a file to a path or an open file, check its digest, and return its size.
+        """Download a file to a path or an open file, check its digest, and return its size in bytes.
 
-        A failed download is repeated. A path holds the complete new file or its former content.
+        A failed download is repeated. A path holds either the complete new file or its former content.
         """
         download = FileDownload(self._policy, sha256, to, service)
 

@@ -6,7 +6,7 @@ from typing import Self
 
 
 class Service(StrEnum):
-    """A service, by the name that its tokens and its settings use."""
+    """A service of the platform, by its name in tokens and settings."""
 
     WORK_PUBLISHER = "work-publisher"
     VERIFICATION = "verification"
@@ -16,7 +16,7 @@ class Service(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The base URL of each service, without a slash at its end."""
+    """The base URLs of the four services."""
 
     work_publisher: str
     verification: str
@@ -25,10 +25,10 @@ class Endpoints:
 
     @classmethod
     def local(cls, port_base: int = 8081, host: str = "127.0.0.1") -> Self:
-        """Return the embedded suite, as `aex up --port-base` starts it: four consecutive ports on one machine."""
+        """Return the URLs of a suite that `aex up --port-base` started: four consecutive ports of one host."""
         return cls(*(f"http://{host}:{port_base + place}" for place in range(4)))
 
     def url(self, service: Service, path: str) -> str:
-        """Return the URL of a path of a service; `path` starts with a slash and is escaped already."""
+        """Return the URL of a path at a service. `path` starts with a slash and is already escaped."""
         base: str = getattr(self, service.name.lower())
         return base.rstrip("/") + path

@@ -1,4 +1,4 @@
-"""Errors of calls: problem documents (RFC 9457) as exceptions, one class for each status."""
+"""Exceptions of calls. Problem documents (RFC 9457) become one class for each HTTP status."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,16 +14,16 @@ IN_FLIGHT = "idempotency_in_flight"
 
 
 class AexError(Exception):
-    """The base of everything that a call raises of itself."""
+    """The base class of the errors that calls raise."""
 
     retryable: bool = False
     """True if the same request may succeed later."""
     retry_after_s: float | None = None
-    """Seconds to wait before the next request."""
+    """Seconds to wait before the next request, if the service named a time; else None."""
 
 
 class ConnectionFailed(AexError):
-    """A missing answer: refused, aborted or timed out.
+    """A connection that was refused, broke off or timed out, so that the answer is missing.
 
     The request may have taken effect. A retry by this client has the same idempotency key and takes effect once.
     """
@@ -32,13 +32,14 @@ class ConnectionFailed(AexError):
 
 
 class AnswerNotUnderstood(AexError):
-    """The service answered with success, but not with what this version of the client can read."""
+    """A successful answer that this version of the client cannot parse."""
 
 
 class ProblemError(AexError):
-    """A refusal by the service. `code` is stable, `errors` holds every problem with its JSON pointer.
+    """A refusal by the service, with the content of its problem document.
 
-    `extensions` holds the other members of the problem document: `used` and `limit` of `storage_quota_exceeded`.
+    `code` is stable. `errors` holds each problem of the request with its JSON pointer.
+    `extensions` holds further members of the document, such as `used` and `limit` of `storage_quota_exceeded`.
     """
 
     STATUS: ClassVar[int]
@@ -66,66 +67,66 @@ class ProblemError(AexError):
 
 
 class InvalidRequest(ProblemError):
-    """400: understood and refused; the faults are in `errors`."""
+    """Status 400: the request is invalid; `errors` holds the problems."""
 
     STATUS = 400
 
 
 class Unauthenticated(ProblemError):
-    """401: no token, or none that counts."""
+    """Status 401: the bearer token is missing or invalid."""
 
     STATUS = 401
 
 
 class Forbidden(ProblemError):
-    """403: not for this role."""
+    """Status 403: the role of the token may not do this."""
 
     STATUS = 403
 
 
 class NotFound(ProblemError):
-    """404: not there, or not for this caller to know of."""
+    """Status 404: the record does not exist, or this caller may not know that it exists."""
 
     STATUS = 404
 
 
 class Conflict(ProblemError):
-    """409: the state does not allow it; `retry_after_s` is set where it may later."""
+    """Status 409: the current state does not allow the request. `retry_after_s` is set if it may later."""
 
     STATUS = 409
 
 
 class TooLarge(ProblemError):
-    """413: the body is too large."""
+    """Status 413: the body is too large."""
 
     STATUS = 413
 
 
 class Unprocessable(ProblemError):
-    """422: the wrong shape, or an idempotency key that came with another body."""
+    """Status 422: the body has the wrong shape, or its idempotency key was used with another body."""
 
     STATUS = 422
 
 
 class RateLimited(ProblemError):
-    """429: too many requests."""
+    """Status 429: the caller sent too many requests."""
 
     STATUS = 429
 
 
 class Unavailable(ProblemError):
-    """503: a part of the platform does not answer."""
+    """Status 503: a part of the platform does not answer."""
 
     STATUS = 503
 
 
 _KINDS = {kind.STATUS: kind for kind in ProblemError.__subclasses__()}
 _PASSING = {429, 502, 503, 504}
-"""Statuses that pass: the platform's own, and those of gateways before it."""
+"""Temporary statuses of the platform and of gateways before it. A retry may succeed."""
 
 
 class _Document(BaseModel):
-    """A problem document, or what a proxy made of one."""
+    """The fields of a problem document. All are optional, because a proxy may answer instead."""
 
     type: JsonValue = None
     status: JsonValue = None
@@ -138,9 +139,9 @@ class _Document(BaseModel):
 
 
 def parse_problem(status: int, headers: Mapping[str, str], content: bytes, now: datetime | None = None) -> ProblemError:
-    """Return the exception for an unsuccessful answer, also for one of a proxy.
+    """Return the exception for an unsuccessful answer of a service or a proxy, for the caller to raise.
 
-    `headers` are looked up in lower case.
+    The names in `headers` must be in lower case. `now` is the time to which a date in `Retry-After` is compared.
     """
     try:
         document = _Document.model_validate_json(content, extra="allow")
@@ -160,7 +161,10 @@ def parse_problem(status: int, headers: Mapping[str, str], content: bytes, now: 
 
 
 def parse_retry_after_s(value: str | None, now: datetime) -> float | None:
-    """Return the seconds of a `Retry-After`, a number or a date; None if it cannot be parsed."""
+    """Return the seconds to wait by a `Retry-After` header, a number or a date.
+
+    None means that the header is missing or cannot be parsed.
+    """
     if value is None:
         return None
     if value.strip().isascii() and value.strip().isdigit():

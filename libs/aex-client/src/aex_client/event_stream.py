@@ -1,4 +1,4 @@
-"""State of an event stream over several connections: requests, frames and pauses."""
+"""The state of a contract's event stream over several connections, without input and output."""
 
 import httpx
 import structlog
@@ -11,7 +11,7 @@ from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, p
 from aex_models.contract_events import FINAL_EVENTS, ContractEvent
 
 _READ_TIMEOUT_S = 60.0
-"""Longest time without a frame; the service sends several heartbeats in it."""
+"""Longest time without a frame, in which the service sends several heartbeats."""
 _PAUSE_S = 1.0
 EVENTS_FOLLOW = 200
 _NO_CONTENT = 204
@@ -19,9 +19,10 @@ _log = structlog.get_logger(__name__)
 
 
 class EventStreamState:
-    """The state of one contract's event stream from event `after` on, without input and output.
+    """The progress of reading one contract's events: the last event, failures and the next pause.
 
-    The client's `RetryPolicy` bounds consecutive failures; a received frame resets their number.
+    The events begin after number `after`. The client's `RetryPolicy` bounds consecutive failures; each received frame
+    resets their number. `is_finished`: the contract has ended. `pause_s`: seconds to wait before the next connection.
     """
 
     def __init__(self, policy: CallPolicy, contract_id: str, after: int | None) -> None:
@@ -35,24 +36,31 @@ class EventStreamState:
         self._reconnect_s = _PAUSE_S
         self.is_finished = False
         self.pause_s = 0.0
-        """Pause before the next connection."""
+        """Seconds to wait before the next connection."""
 
     def next_request(self, token: str) -> httpx.Request:
-        """Return the request that opens the next connection."""
+        """Reset the pause and return the request of the next connection, which resumes after the last event."""
         self._received_frame, self.pause_s = False, 0.0
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         headers |= {"Last-Event-ID": str(self._last)} if self._last is not None else {}
         return self._policy.build_request(self._call, token, max(self._policy.timeout_s, _READ_TIMEOUT_S), headers)
 
     def handle_non_stream_response(self, response: httpx.Response) -> None:
-        """Finish after a 204, else plan a reconnection. Raises `ProblemError` after the last attempt."""
+        """Handle an answer that is no stream: finish for 204, else count a failure and set the pause.
+
+        Raises `ProblemError` if no retry may follow.
+        """
         if response.status_code == _NO_CONTENT:
             self.is_finished = True
         else:
             self._retry(parse_problem(response.status_code, response.headers, response.content))
 
     def record_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
-        """Return the event of a frame; None for a frame without an event, or with a known one."""
+        """Reset the failures and return the frame's event, which becomes the last one.
+
+        None means that the frame holds no event or an earlier one. Sets `is_finished` at the event that ends the
+        contract.
+        """
         self._received_frame, self._failures = True, 0
         if frame.retry is not None:
             self._reconnect_s = min(frame.retry / 1_000, self._policy.retries.longest_wait_s)
@@ -66,9 +74,10 @@ class EventStreamState:
         return event
 
     def handle_stream_end(self) -> None:
-        """Plan a reconnection after the end of a stream, unless the contract has ended.
+        """Set the pause before a reconnection after a stream's end, unless the contract has ended.
 
-        Services end streams after some minutes. A stream without any frame counts as a failure.
+        Services end streams after some minutes. A stream without any frame counts as a failure, and `ConnectionFailed`
+        is raised if no retry may follow.
         """
         if not self._received_frame:
             self._retry(ConnectionFailed(f"GET {self._call.path}: the stream ended without a frame"))
@@ -76,11 +85,11 @@ class EventStreamState:
             self._pause(self._reconnect_s * (1 + self._policy.jitter()) / 2, "stream_ended")
 
     def handle_failure(self, error: httpx.RequestError) -> None:
-        """Plan a reconnection after a failure. Raises `ConnectionFailed` after the last attempt."""
+        """Count a failed connection and set the pause. Raises `ConnectionFailed` if no retry may follow."""
         self._retry(build_connection_failed(self._call, error))
 
     def to_answer_not_understood(self, error: SSEError) -> AnswerNotUnderstood:
-        """Return the error for an answer that is something else."""
+        """Return the exception for an answer that is no event stream, for the caller to raise."""
         return AnswerNotUnderstood(f"GET {self._call.path}: {error}")
 
     def _retry(self, error: AexError) -> None:

@@ -1,4 +1,4 @@
-"""Uploads and downloads of files, without network access: both clients send the requests."""
+"""Uploads and downloads of files, without network access: the clients send the requests."""
 
 import hashlib
 import os
@@ -19,15 +19,15 @@ from aex_models.contract import UploadedArtifact
 
 CHUNK_BYTES = 262_144
 Content = bytes | str | os.PathLike[str] | BinaryIO
-"""Bytes, the path of a file, or an open file with seek, for retries."""
+"""Content to upload: bytes, the path of a file, or an open file. Retries need its `seek`."""
 Target = str | os.PathLike[str] | BinaryIO
-"""The path of a file, or an open file, written from its position."""
+"""Target of a download: the path of a file, or an open file, written from its current position."""
 _STORE_S = 60.0
-"""Additional time for a service to store a complete file."""
+"""Seconds that a service may take to store a complete file, in addition to the usual time limit."""
 
 
 class FileUpload:
-    """An upload, from its first request to its answer."""
+    """The upload of a file, with all its attempts."""
 
     def __init__(self, policy: CallPolicy, content: Content, service: Service) -> None:
         call = Call(
@@ -39,7 +39,7 @@ class FileUpload:
 
     @contextmanager
     def open_content(self) -> Iterator[BinaryIO]:
-        """Return the file at its beginning, for one request. Raises `OSError` where a path leads to none."""
+        """Yield the content as an open file at its start, for one attempt. Raises `OSError` for a bad path."""
         if isinstance(self._content, bytes):
             yield BytesIO(self._content)
         elif isinstance(self._content, str | os.PathLike):
@@ -50,7 +50,7 @@ class FileUpload:
             yield self._content
 
     def next_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
-        """Return the request to send next; `chunks` yield the content of `file`."""
+        """Count a further attempt and return its request. `chunks` has to yield the content of `file`."""
         plain = self.attempts.next_request(token)
         start = file.tell()
         size = file.seek(0, os.SEEK_END) - start
@@ -67,7 +67,7 @@ class FileUpload:
 
 
 class FileDownload:
-    """A download, from its first request to the complete file."""
+    """The download of a file, with all its attempts."""
 
     def __init__(self, policy: CallPolicy, sha256: str, target: Target, service: Service) -> None:
         call = Call(service, "GET", build_path("/v1/artifacts/{}", sha256), lambda _: 0)
@@ -78,7 +78,7 @@ class FileDownload:
 
     @contextmanager
     def open_partial_file(self) -> Iterator["PartialFile"]:
-        """Open a file for one answer's bytes. Without `finish` its content is discarded."""
+        """Yield a file for the bytes of one attempt. If the block fails, they are discarded."""
         if isinstance(self._target, str | os.PathLike):
             opened = _replace_on_success(Path(self._target))
         else:
@@ -88,7 +88,7 @@ class FileDownload:
 
 
 class PartialFile:
-    """The part of a file received in one answer. `write` and `finish` access the disk."""
+    """The file that one attempt at a download writes, with the digest of the bytes so far."""
 
     def __init__(self, file: BinaryIO, sha256: str) -> None:
         self._file, self._sha256 = file, sha256
@@ -101,7 +101,10 @@ class PartialFile:
         self._file.write(chunk)
 
     def check_and_finish(self) -> Done[int]:
-        """Return the size of the whole file. Raises `AnswerNotUnderstood` where it is not what was asked for."""
+        """Compare the digest, flush the file and return its size in bytes.
+
+        Raises `AnswerNotUnderstood` if the digest differs from the requested one.
+        """
         if self._hash.hexdigest() != self._sha256:
             raise AnswerNotUnderstood(f"{self._sha256}: the received file has another digest")
         self._file.flush()
@@ -109,7 +112,7 @@ class PartialFile:
 
 
 def read_chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the rest of a file in chunks."""
+    """Yield the file from its current position on, in chunks."""
     while chunk := file.read(CHUNK_BYTES):
         yield chunk
 
@@ -122,7 +125,7 @@ def _position(file: BinaryIO) -> int:
 
 @contextmanager
 def _replace_on_success(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside `path` that replaces it if the block succeeds."""
+    """Yield a new file in the same folder that replaces `path` if the block succeeds."""
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
@@ -135,7 +138,7 @@ def _replace_on_success(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _truncate_on_failure(file: BinaryIO, start: int) -> Iterator[BinaryIO]:
-    """Yield an open file; if the block fails, truncate it to its former end."""
+    """Yield an open file, and truncate it to `start` if the block fails."""
     try:
         yield file
     except BaseException:

@@ -1,4 +1,4 @@
-"""A live contract as the gate of a revision loop: the platform judges candidates and counts attempts."""
+"""The gate of a revision loop on a live contract: the platform verifies candidates, counts attempts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,10 @@ VERDICTS = frozenset({Verdict.PASSED, Verdict.REJECTED})
 
 
 def record_judged_attempt(judged: dict[str, Judged], attempt: AttemptView) -> None:
-    """Add a judged attempt; a later verification of the same candidate replaces the earlier one."""
+    """Add an attempt to `judged`, by candidate hash, if it passed or was rejected.
+
+    A later attempt with the same candidate replaces an earlier one but keeps its ordinal.
+    """
     if attempt.candidate_hash is None or attempt.verdict not in VERDICTS:
         return
     before = judged.get(attempt.candidate_hash)
@@ -44,7 +47,10 @@ def record_judged_attempt(judged: dict[str, Judged], attempt: AttemptView) -> No
 
 
 def apply_contract_state(before: VerificationState, contract: Contract, judged: dict[str, Judged]) -> VerificationState:
-    """Return the contract's state. `judged`: the known results by candidate; empty: keep those of before."""
+    """Return the loop's state with the attempts of the contract and the judged candidates.
+
+    `judged`: results by candidate hash. If it is empty, the results in `before` stay.
+    """
     last = max(judged.items(), key=lambda each: each[1].ordinal, default=None)
     changes: dict[str, Any] = {"attempts_used": contract.attempts_used, "max_attempts": contract.max_attempts}
     if last is not None:
@@ -54,17 +60,17 @@ def apply_contract_state(before: VerificationState, contract: Contract, judged: 
 
 
 VERDICT_POLLING = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=5))
-"""Intervals between reads of a pending verdict."""
+"""Default pauses between two reads of a pending verdict."""
 _LONGEST_WAIT_S = 25.0
 _TIMEOUT_S = 5.0
-"""A rejection's event is stored with its verdict, so it exists already."""
+"""Time limit for reading a rejection's event. It is stored with the verdict, so it exists already."""
 _DEFAULT_MESSAGE = "The candidate was rejected."
-"""The message at feedback level `none`."""
+"""The message of a rejection at feedback level `none`."""
 _log = structlog.get_logger(__name__)
 
 
 class VerdictPending(AexError):
-    """A missing verdict at the loop's time limit: `resume(error.context)` continues to wait for it."""
+    """A missing verdict at the loop's time limit. `resume(error.context)` continues to wait for it."""
 
     def __init__(self, contract_id: str, context: AgentContext) -> None:
         super().__init__(f"{contract_id} has no verdict yet: resume(error.context) goes on")
@@ -72,7 +78,7 @@ class VerdictPending(AexError):
 
 
 class Rejections:
-    """The rejections of one contract."""
+    """A reader of one contract's rejections, which remembers the events that it has read."""
 
     def __init__(self, client: AsyncAexClient, contract_id: str) -> None:
         self._client, self._contract_id = client, contract_id
@@ -80,7 +86,11 @@ class Rejections:
         self._last_seq: int | None = None
 
     async def wait_for(self, attempt_id: str) -> Rejection | None:
-        """Return the rejection of a judged attempt; None if the contract ended without one."""
+        """Read events until the rejection of a judged attempt, and return it.
+
+        None means that the contract ended without that rejection. After 5 s without the event a rejection with a
+        general message is returned, and a warning is logged.
+        """
         limit = asyncio.timeout(_TIMEOUT_S)
         try:
             async with limit:
@@ -102,7 +112,7 @@ class Rejections:
 
 
 class LiveGate:
-    """The gate that posts each candidate under a key made from it: repeats are one candidate."""
+    """The gate that posts candidates to a contract. A candidate that is posted twice counts once."""
 
     def __init__(
         self,
@@ -126,14 +136,17 @@ class LiveGate:
         return (await self._client.get_outcome(self._contract_id)).final_result
 
     async def load_accounting(self, ctx: AgentContext) -> AgentContext:
-        """Return the context with the platform's accounting: of other loops' candidates, too."""
+        """Return the context with the attempts and results that the platform knows, also of other loops."""
         contract, judged = await self.get_contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):
             record_judged_attempt(judged, attempt)
         return ctx.model_copy(update={"verification": apply_contract_state(ctx.verification, contract, judged)})
 
     async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
-        """Post a candidate and wait for what it comes to. Raises `VerdictPending` where that takes too long."""
+        """Post a candidate, wait for its verdict and return the next step of the loop.
+
+        Raises `VerdictPending` if the verdict takes longer than `patience_s`.
+        """
         limit = asyncio.timeout(self._patience_s)
         try:
             async with limit:
@@ -183,7 +196,7 @@ class LiveGate:
         return LoopStep(after, Rejected(rejection=rejection, fatal=fatal), attempt.feedback, ending, error)
 
     async def _post_candidate(self, candidate: Candidate) -> AttemptView:
-        """Return the candidate's attempt, as soon as no other candidate is under way."""
+        """Post the candidate and return its attempt. Waits while another candidate is under verification."""
         call = _submission(self._contract_id, candidate, min(self._patience_s, _LONGEST_WAIT_S))
         waits = 0
         while True:
@@ -196,7 +209,7 @@ class LiveGate:
                 await self._wait(waits, error.retry_after_s or 0.0)
 
     async def _wait_until_idle(self) -> Contract:
-        """Return the contract once no candidate is under verification, held or before governance."""
+        """Wait until no candidate is under verification or held, and return the contract."""
         waits = 0
         while True:
             contract = await self.get_contract()
@@ -206,7 +219,7 @@ class LiveGate:
             await self._wait(waits)
 
     async def _latest_attempt(self, attempt: AttemptView, digest: str) -> AttemptView:
-        """Return the attempt's present state, or the one of a retry by an operator."""
+        """Return the attempt's current state, or the newer attempt by which an operator retried it."""
         if not attempt.settled:
             attempt = await self._client.get_attempt(self._contract_id, attempt.attempt_id)
         if attempt.status is AttemptStatus.INVALID or attempt.verdict in VERDICTS:

@@ -1,4 +1,4 @@
-"""Call functions as client methods. Each keeps its function's name, parameters and docstring."""
+"""Descriptors that turn functions which build calls into methods of the clients."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -11,19 +11,22 @@ T = TypeVar("T")
 
 
 class Sender(Protocol):
-    """Sends a call and returns its answer."""
+    """A client that sends a call and returns its answer."""
 
     def send(self, call: Call[T], /) -> T: ...
 
 
 class AsyncSender(Protocol):
-    """Sends a call and returns its answer, without blocking."""
+    """A client that sends a call and returns its answer, as a coroutine."""
 
     async def send(self, call: Call[T], /) -> T: ...
 
 
 class CallMethod(Generic[P, T]):
-    """A method that sends what a function of `calls` makes."""
+    """A client method that builds a call with a function of `calls`, sends it and returns the answer.
+
+    It has the name, the parameters and the docstring of the function.
+    """
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make
@@ -47,7 +50,10 @@ class CallMethod(Generic[P, T]):
 
 
 class AsyncCallMethod(Generic[P, T]):
-    """A coroutine method that sends what a function of `calls` makes."""
+    """A coroutine method that builds a call with a function of `calls`, sends it and returns the answer.
+
+    It has the name, the parameters and the docstring of the function.
+    """
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""The loop on a live contract: an agent of one's own, judged and paid by the platform."""
+"""The revision loop for a live contract: the platform verifies the candidates and pays for them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,10 +17,10 @@ from aex_outcomes.lifecycle.rejection import FatalAgentError
 
 
 class RevisionLoop:
-    """The `aex_outcomes.RevisionLoop` with a contract instead of the verifier.
+    """A loop that posts an agent's candidates to a contract until one passes or no attempt is left.
 
-    Producers, contexts and endings are the same. `client` is the contract's agent. The platform counts attempts, also
-    those of other clients.
+    Producers, contexts and outcomes are those of `aex_outcomes.RevisionLoop`, which verifies locally. `client` has the
+    token of the contract's agent. The platform counts attempts, also those by other clients.
     """
 
     def __init__(
@@ -38,10 +38,11 @@ class RevisionLoop:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random_jitter,
     ) -> None:
-        """Raise `ValueError` for arguments that fail later.
+        """Create the loop. Raises `ValueError` for arguments that would fail later.
 
-        `patience_s`: longest wait for one candidate's verdict, holds included. `save`: called with the context after
-        every message. `on_event`: called with each event. `backoff`: between two reads of a pending verdict.
+        `produce`: the agent, a function from context to output. `patience_s`: longest wait for a candidate's verdict,
+        including holds. `save`: called with the context after every message. `on_event`: called with each event of the
+        loop. `backoff`: pauses between two reads of a pending verdict.
         """
         if not isinstance(client, AsyncAexClient):
             raise ValueError(  # noqa: TRY004 one kind of error for all that construction refuses
@@ -56,15 +57,18 @@ class RevisionLoop:
         )
 
     async def run(self, query: Any) -> LoopOutcome:
-        """Return `Passed`, `Exhausted` or `Failed`; at once if the contract has ended.
+        """Run the loop for a query and return `Passed`, `Exhausted` or `Failed`.
 
-        Raises `VerdictPending` after `patience_s`, and the errors of producer and client. The last saved context
-        continues the loop.
+        It returns at once if the contract has ended. Raises `VerdictPending` if a verdict takes longer than
+        `patience_s`, and the errors of producer and client. Then `resume` continues from the last saved context.
         """
         return await self.resume(AgentContext(query=query_json(query)))
 
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
-        """Continue from a saved context. A candidate without a verdict is posted again and recognised."""
+        """Continue the loop from a saved context and return its outcome, like `run`.
+
+        A saved candidate without a verdict is posted again. The platform recognises it and counts it once.
+        """
         if ctx.progress.candidate is None:
             status = (await self._gate.get_contract()).status
             if status in FINAL_STATUSES:

@@ -1,4 +1,4 @@
-"""Rows of a long answer: requests, parsing and retries, without input and output."""
+"""The state of reading an export row by row, without input and output."""
 
 from typing import Generic, TypeVar
 
@@ -14,9 +14,10 @@ _log = structlog.get_logger(__name__)
 
 
 class RowStreamState(Generic[T]):
-    """The rows of one answer. It is retried only before the first row.
+    """The progress of reading the rows of one export: attempts, the next pause and the end.
 
-    A retry after it would deliver rows twice.
+    A request is repeated only before the first row, because a later repetition would deliver rows twice.
+    `is_finished`: all rows were read; the client sets it. `pause_s`: seconds to wait before the next request.
     """
 
     def __init__(self, policy: CallPolicy, call: Call[T]) -> None:
@@ -25,24 +26,27 @@ class RowStreamState(Generic[T]):
         self._began = False
         self.is_finished = False
         self.pause_s = 0.0
-        """Pause before the next request."""
+        """Seconds to wait before the next request."""
 
     def next_request(self, token: str) -> httpx.Request:
-        """Return the request to send next."""
+        """Count a further attempt and return its request."""
         self._attempt += 1
         return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
 
     def handle_refusal(self, response: httpx.Response) -> None:
-        """Plan a retry after a refusal. Raises `ProblemError` after the last attempt."""
+        """Set the pause before a retry of a refused request. Raises `ProblemError` if no retry may follow."""
         self._retry(parse_problem(response.status_code, response.headers, response.content))
 
     def parse_row(self, line: str) -> T:
-        """Return the row that a line holds. Raises `AnswerNotUnderstood`."""
+        """Return the row of a line; from then on no retry is allowed. Raises `AnswerNotUnderstood`."""
         self._began = True
         return parse_answer(self._call, line.encode(), "fields of a row")
 
     def handle_failure(self, error: httpx.RequestError) -> None:
-        """Plan a retry before the first row. Raises `ConnectionFailed` after it, or after the last attempt."""
+        """Set the pause before a retry of a failed request.
+
+        Raises `ConnectionFailed` after the first row, or if no retry may follow.
+        """
         failure = build_connection_failed(self._call, error)
         if self._began:
             raise failure

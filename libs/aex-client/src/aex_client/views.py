@@ -1,7 +1,7 @@
-"""Answers whose fields depend on the reader: names of the common models, None for hidden fields.
+"""Models of answers whose fields depend on the reader. A field that the reader may not see is None.
 
-An answer with the same fields for all readers is the common model itself (`Work`, `Award`, `Contract`, `Hold`, …).
-Unknown fields of newer services are ignored.
+The fields have the names of the models in `aex_models`. An answer with the same fields for all readers is that model
+itself (`Work`, `Award`, `Contract`, `Hold`, …). Unknown fields of newer services are ignored.
 """
 
 from datetime import datetime
@@ -26,20 +26,20 @@ Value = bool | float | int | None
 
 
 class View(BaseModel):
-    """The visible part of a record."""
+    """The base of views: the part of a record that its reader may see."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
 
 
 class Page(View, Generic[T]):
-    """Some items, and where the next ones begin."""
+    """A page of a list. `next_cursor` is None on the last page."""
 
     items: tuple[T, ...]
     next_cursor: str | None = None
 
 
 class RaisedFlagView(View):
-    """A fraud rule that was raised."""
+    """A fraud rule that was raised for an attempt."""
 
     rule: str
     severity: Severity
@@ -56,7 +56,7 @@ class GovernanceView(View):
 
 
 class RecordView(View):
-    """An agent's record."""
+    """The common fields of an agent's record: outcomes, governance's actions and flags."""
 
     outcomes: int
     successes: int
@@ -75,16 +75,16 @@ class DomainProfileView(RecordView):
 
 
 class AgentProfileView(RecordView):
-    """An agent's record: the totals over all domains, and a page of its domains by name."""
+    """An agent's record: the totals over all domains, and a page of its domains in order of their names."""
 
     agent_id: str
     domains: tuple[DomainProfileView, ...] = ()
     next_cursor: str | None = None
-    """Cursor of the next page of domains."""
+    """Cursor of the next page of domains; None on the last one."""
 
 
 class CriterionErrorView(View):
-    """The reason for a criterion without a comparison."""
+    """The reason why a criterion has no value to compare with its threshold."""
 
     code: str
     message: str | None = None
@@ -92,7 +92,7 @@ class CriterionErrorView(View):
 
 
 class CriterionView(View):
-    """An evaluated criterion."""
+    """The result of one criterion: its value, its threshold and whether it is met."""
 
     metric: str
     metric_type: MetricType
@@ -113,7 +113,7 @@ class CriterionView(View):
 class MismatchView(View):
     """A claimed value that differs from the recomputed one.
 
-    An agent sees figures of the consumer's own data only at feedback level `full`.
+    An agent sees values that come from the consumer's own data only at feedback level `full`.
     """
 
     name: str | None = None
@@ -124,7 +124,7 @@ class MismatchView(View):
 
 
 class ViolationView(View):
-    """A value that the domain, or a constraint of the work, rules out."""
+    """A value that violates a range of the domain, a constraint of the work or a sanity check."""
 
     name: str
     message: str | None = None
@@ -135,7 +135,7 @@ class ViolationView(View):
 
 
 class ReviewView(View):
-    """A peer review, for consumers and operators."""
+    """A peer review of a claimed result, which only consumers and operators see."""
 
     outcome_verdict: OutcomeVerdict
     scientific_validity: ScientificValidity
@@ -153,10 +153,10 @@ class ReviewView(View):
 
 
 class ScienceView(View):
-    """The science gate's result."""
+    """The result of the science gate, as far as the reader may see it."""
 
     passed: bool | None = None
-    """Result of the gate; None if it is unknown."""
+    """True if the candidate passes the gate; None if that is unknown."""
     reasons: tuple[GateReason, ...] = ()
     """Reasons for not passing."""
     warnings: tuple[GateReason, ...] = ()
@@ -165,14 +165,14 @@ class ScienceView(View):
     values_plausible: bool | None = None
     values_consistent: bool | None = None
     examination: Examination | None = None
-    """Complete findings of the recomputation, for consumers and operators."""
+    """Complete results of the recomputation, which only consumers and operators see."""
     review: ReviewView | None = None
     review_failure: ReviewFailure | None = None
     reviewer: Reviewer | None = None
 
 
 class VerificationView(View):
-    """The verdict over a candidate. At feedback level `none` an agent sees neither criteria nor amounts."""
+    """The verdict on a candidate. At feedback level `none` an agent sees neither criteria nor amounts."""
 
     verification_id: str
     contract_id: str
@@ -193,7 +193,7 @@ class VerificationView(View):
 
 
 class CandidateView(View):
-    """A posted candidate."""
+    """A candidate that was posted to a contract."""
 
     output: Any = None
     execution_metadata: dict[str, Any] = {}
@@ -204,7 +204,7 @@ class CandidateView(View):
 
 
 class AttemptView(View):
-    """The verification of a candidate."""
+    """A verification of a candidate: its status, verdict, feedback and result."""
 
     attempt_id: str
     contract_id: str
@@ -224,12 +224,12 @@ class AttemptView(View):
 
     @property
     def settled(self) -> bool:
-        """Return whether the attempt has a verdict or is invalid: further waiting changes nothing."""
+        """True if the attempt has a verdict or is invalid, so that waiting longer changes nothing."""
         return self.status in {AttemptStatus.JUDGED, AttemptStatus.INVALID}
 
 
 class OutcomeView(View):
-    """A contract's outcome record."""
+    """A contract's outcome record, as far as the reader may see it."""
 
     id: str
     contract_id: str
@@ -247,12 +247,12 @@ class OutcomeView(View):
     billing_impact: BillingImpact
     disclosure: FeedbackLevel | None = None
     stored: bool = True
-    """False where the platform stores no results: `verification_result` is None then."""
+    """False if the platform stores no results. Then `verification_result` is None."""
     created_at: datetime
 
 
 class CostLineView(View):
-    """A criterion and its gross amount."""
+    """A criterion and its amount before caps and floor."""
 
     metric: str
     comparison: ComparisonOperator
@@ -265,7 +265,7 @@ class CostLineView(View):
 
 
 class AmountsView(View):
-    """The amounts of a contract: base + bonus − penalty = total."""
+    """The common fields of costs: amounts of a contract, with base + bonus − penalty = total."""
 
     contract_id: str
     currency: str
@@ -279,14 +279,14 @@ class AmountsView(View):
 
 
 class CostView(AmountsView):
-    """The cost of an outcome."""
+    """The cost of an outcome, with its cost line for each criterion."""
 
     lines: tuple[CostLineView, ...] = ()
     breakdown: Breakdown
 
 
 class SettlementRevisionView(View):
-    """A posted revision of a contract's cost."""
+    """A posted version of a contract's cost; a later correction reverses it."""
 
     revision: int
     cost: CostView
@@ -297,7 +297,7 @@ class SettlementRevisionView(View):
 
 
 class SettlementView(View):
-    """The cost of a contract and its revisions."""
+    """The settlement of a contract: its current cost and all revisions of it."""
 
     contract_id: str
     work_id: str
@@ -316,7 +316,7 @@ class SettlementView(View):
 
 
 class BookingView(AmountsView):
-    """A row of the export: a posted revision of a contract's cost, with negative figures for a reversal."""
+    """A row of the export of settlements: a posted or reversed cost. A reversal has negative amounts."""
 
     booked_at: datetime
     kind: TransactionKind

@@ -1,4 +1,4 @@
-"""The allow-lists of `audiences` as data: fields for all audiences, then those of each."""
+"""The fields of each model that each audience may read, as data for `audiences.project`."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,10 @@ AUDIENCES = ("consumer", "agent", "finance", "operator", "service")
 
 
 def _row(everyone: str = "", parties: str = "", **further: str) -> Rows:
-    """Return the fields of each audience; those of `parties` are for consumer, agent and operator."""
+    """Return the allowed fields by audience. Each argument holds field names separated by spaces.
+
+    `everyone`: fields for all audiences. `parties`: for consumer, agent and operator. `further`: for one audience each.
+    """
     shared = {audience: f"{everyone} {parties if audience in _PARTIES else ''}" for audience in AUDIENCES}
     return {audience: frozenset(f"{text} {further.get(audience, '')}".split()) for audience, text in shared.items()}
 
@@ -43,9 +46,9 @@ _CONFIDENTIAL = "review review_failure reviewer examination"
 
 
 def _allow_all_fields(model: type[BaseModel]) -> Rows:
-    """Return the row of consumers and operators, who see every field.
+    """Return a row that shows every field of `model` to consumers and operators, and nothing to others.
 
-    An examination holds values recomputed from the consumer's own data, so no event carries it.
+    It is used for examinations. They hold values recomputed from the consumer's own data, so no event carries them.
     """
     fields = " ".join(model.model_fields)
     return _row(consumer=fields, operator=fields)

@@ -1,6 +1,7 @@
-"""Audiences and the only way to serialise outward: one allow-list for each model and audience.
+"""Audiences, and the projection of a model to the fields that an audience may read.
 
-A model without a row is refused, and a field in no row is left out.
+Everything that leaves the platform passes `project`. It refuses a model without an allow-list, and leaves out each
+field that the allow-list does not name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ from aex_models.work import FeedbackLevel
 
 
 class Audience(StrEnum):
-    """The reader of an answer, with the same values as the roles."""
+    """The kind of reader of an answer. The values are the roles of bearer tokens."""
 
     CONSUMER = "consumer"
     AGENT = "agent"
@@ -30,16 +31,16 @@ class Audience(StrEnum):
 
 
 class NotForAudience(LookupError):
-    """A model without an allow-list: it does not leave the platform."""
+    """The error for a model without an allow-list, which must not leave the platform."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """The disclosure of one record beyond the allow-lists.
+    """The settings of one record that hide fields which the allow-lists would show.
 
-    `level`: how much an agent sees of values computed from evaluation data.
-    `output`: whether a consumer may read the candidate and what was measured on it. It pays for the candidate when the
-    outcome is a success, or its total is above 0 in any revision.
+    `level`: how much an agent sees of values computed from evaluation data. `output`: True if a consumer may read the
+    candidate and what was measured on it. That is so once the consumer pays for it: the outcome is a success, or its
+    total is above 0 in any revision.
     """
 
     level: FeedbackLevel = FeedbackLevel.CRITERIA
@@ -47,16 +48,17 @@ class Disclosure:
 
 
 def project(model: BaseModel, audience: Audience, disclosure: Disclosure | None = None) -> dict[str, Any]:
-    """Return the JSON-ready view of `model` for `audience`.
+    """Return the fields of `model` that `audience` may read, as JSON-ready values.
 
-    Raises `NotForAudience` if no allow-list names the model.
+    Without a `disclosure`, the model's own feedback level applies, and a consumer sees no output.
+    Raises `NotForAudience` for a model without an allow-list.
     """
     shown = disclosure or Disclosure(level=getattr(model, "disclosure", FeedbackLevel.CRITERIA))
     return _prune(model, model.model_dump(mode="json"), audience, shown)
 
 
 def project_event_data(model: BaseModel) -> dict[str, Any]:
-    """Return the view of an event's data: that of services, and of every subscriber."""
+    """Return the fields of an event's data that are published: those that services may read."""
     return project(model, Audience.SERVICE)
 
 
@@ -79,7 +81,7 @@ _BY_METRIC = frozenset({"metrics", "provenance"})
 
 @cache
 def _allowed_fields(kind: type[BaseModel], audience: Audience) -> tuple[str, ...]:
-    """Return the fields that the allow-list of a model names for this audience, in their order."""
+    """Return the fields of a model that its allow-list names for this audience, in the model's order."""
     rows = ALLOWED.get(kind)
     if rows is None:
         raise NotForAudience(f"{kind.__name__} has no allow-list")
@@ -87,7 +89,7 @@ def _allowed_fields(kind: type[BaseModel], audience: Audience) -> tuple[str, ...
 
 
 def _prune_value(value: Any, dumped: Any, audience: Audience, shown: Disclosure) -> Any:
-    """Prune models wherever a field holds them, also in a list or mapping; return plain JSON as it is."""
+    """Return the value with each model in it reduced to its allowed fields; `dumped` is its JSON form."""
     if isinstance(value, BaseModel):
         return _prune(value, dumped, audience, shown)
     if isinstance(value, tuple | list) and _has_models(value):
@@ -102,14 +104,14 @@ def _has_models(items: Iterable[Any]) -> bool:
 
 
 def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
-    """Return the extra fields of an open model (execution metadata) for readers of the model."""
+    """Return the undeclared fields of a model that permits them; none for an audience without any field."""
     rows = ALLOWED[type(model)]
     extra = model.__pydantic_extra__ or {}
     return {name: dumped[name] for name in extra} if rows[audience.value] else {}
 
 
 def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
-    """Fields that the record itself withholds from this audience."""
+    """Return the fields that this record hides from the audience although the allow-list names them."""
     if audience is Audience.CONSUMER and not shown.output:
         return _UNPAID.get(type(model).__name__, frozenset())
     if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
@@ -159,7 +161,7 @@ The verdict remains: which criteria were met. A hash would reveal short answers 
 
 
 def _narrow_metrics(model: VerificationResult, pruned: Any, audience: Audience, shown: Disclosure) -> Any:
-    """Return a pruned mapping by metric, less the entries that the agent may not see."""
+    """Return a mapping by metric without the metrics that an agent may not see."""
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return pruned
     told = {each.metric for each in model.criterion_results if not each.secret}

@@ -1,4 +1,4 @@
-"""Delays between retries: exponential, bounded, with jitter."""
+"""Delays between retries: they double up to a limit and vary by jitter."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,15 +8,15 @@ _MAX_DOUBLINGS = 32
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Waits that double from `first` up to `cap`."""
+    """Retry delays that start at `first` and double up to `cap`."""
 
     first: timedelta
     cap: timedelta
 
     def delay(self, failures: int, jitter: float) -> timedelta:
-        """Return the wait after that many failures in a row (1 is the first), `jitter` in [0, 1) spreading it.
+        """Return the delay before the next attempt, after `failures` consecutive failures (from 1).
 
-        Between half and all of min(cap, first · 2^(failures−1)): never 0, so that a retry is never at once.
+        It is min(cap, first · 2^(failures−1)) times a factor from 0.5 to 1, which `jitter` in [0, 1) sets.
         """
         doublings = min(max(failures, 1) - 1, _MAX_DOUBLINGS)
         full = min(self.cap, self.first * 2**doublings) if self.first < self.cap else self.cap

@@ -1,8 +1,7 @@
-"""Canonical JSON (RFC 8785) and digests of it: the form in which records are stored and hashed.
+"""Canonical JSON (RFC 8785) and its SHA-256 digest: the form in which records are stored and hashed.
 
-The standard library's encoder, in C, writes the same bytes for most values. Keys must be ASCII: code points and
-UTF-16 units then sort alike. Integers must be safe, floats without an exponent. Other values need the complete
-implementation, which is several times slower.
+For most values the encoder of the standard library writes the same bytes as a complete implementation, and is several
+times faster. Such values have ASCII keys, integers within ±(2^53 − 1) and floats that are written without an exponent.
 """
 
 import hashlib
@@ -22,11 +21,11 @@ _LEAST, _MOST = 1e-4, 1e15
 
 
 class _Uncommon(Exception):
-    """A value that needs the complete implementation."""
+    """The signal that a value needs the complete implementation of RFC 8785."""
 
 
 def canonical_fast(value: Any) -> bytes | None:
-    """Return the canonical bytes of a JSON value; None if it needs the complete implementation."""
+    """Return the canonical bytes of a JSON value; None if only the complete implementation can encode it."""
     try:
         return _ENCODE(_plain_value(value)).encode()
     except (_Uncommon, UnicodeEncodeError, RecursionError):
@@ -34,7 +33,7 @@ def canonical_fast(value: Any) -> bytes | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the same value, with whole floats as integers. Raises `_Uncommon`."""
+    """Return the value with whole floats as integers. Raises `_Uncommon` if it needs the slow encoder."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return value
@@ -52,7 +51,7 @@ def _plain_value(value: Any) -> Any:
 
 
 class NotCanonical(ValueError):
-    """A value that I-JSON cannot hold; `path` is a JSON pointer to it."""
+    """The error for a value that I-JSON (RFC 7493) cannot hold; `path` is the JSON pointer to it."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path or '/'}: {problem}")
@@ -61,9 +60,10 @@ class NotCanonical(ValueError):
 
 
 def canonical_bytes(value: Any) -> bytes:
-    """Return the RFC 8785 form of a JSON value or of a model. Raises `NotCanonical`, naming the path.
+    """Return the canonical JSON (RFC 8785) of a JSON value or of a model, as UTF-8.
 
-    A fixed point: what any JSON reader makes of these bytes has these bytes as its canonical form again.
+    If the bytes are parsed and encoded again, the result is equal.
+    Raises `NotCanonical` with the JSON pointer of a value that I-JSON cannot hold.
     """
     plain = json_form(value) if isinstance(value, BaseModel) else value
     if (quick := canonical_fast(plain)) is not None:
@@ -79,7 +79,10 @@ def canonical_bytes(value: Any) -> bytes:
 
 
 def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
-    """Return a model as plain JSON. Raises `NotCanonical` for fields that JSON cannot hold."""
+    """Return a model as a dictionary of JSON values.
+
+    Raises `NotCanonical` for a field that JSON cannot hold.
+    """
     try:
         return model.model_dump(mode="json", exclude_none=exclude_none)
     except ValueError as error:  # also pydantic's own for objects that it does not know
@@ -87,17 +90,20 @@ def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]
 
 
 def canonical_digest(value: Any) -> str:
-    """SHA-256 over the canonical form, in lower-case hexadecimal."""
+    """Return the SHA-256 of a value's canonical JSON, in lower-case hexadecimal. Raises `NotCanonical`."""
     return hashlib.sha256(canonical_bytes(value)).hexdigest()
 
 
 def sha256_hex(content: bytes) -> str:
-    """SHA-256 of bytes, in lower-case hexadecimal."""
+    """Return the SHA-256 of bytes, in lower-case hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def find_json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
-    """Return the pointer and problem of the first part that I-JSON cannot hold; None if there is none."""
+    """Return the JSON pointer and a description of the first part that I-JSON cannot hold, or None.
+
+    `path`: the pointer of `value` itself, with which the returned pointer begins.
+    """
     try:
         return _problem_in(value, path)
     except RecursionError:
@@ -136,5 +142,5 @@ def _has_surrogate(text: str) -> bool:
 
 
 def escape_pointer_segment(key: str) -> str:
-    """Return one key as a segment of a JSON pointer (RFC 6901)."""
+    """Return an object key escaped as one segment of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

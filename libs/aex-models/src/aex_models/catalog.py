@@ -1,4 +1,4 @@
-"""The catalogue's entry for one metric: what it is, where it comes from, and what it needs."""
+"""The entry of a metric in the metric catalogue: its values, their source and its requirements."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,11 +10,11 @@ from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 
 EntryName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*\*?$")]
-"""A metric's name; `custom.*` stands for all that a work's own code may bring."""
+"""A metric's name; `custom.*` stands for all metrics that a work's custom code may define."""
 
 
 class Direction(StrEnum):
-    """The better direction of a metric's values."""
+    """The direction in which a metric's values are better."""
 
     HIGHER = "higher"
     """Larger values are better."""
@@ -25,18 +25,18 @@ class Direction(StrEnum):
 
 
 class Requirement(StrEnum):
-    """A part of the work, or of the installation, that a metric needs beside evaluation data."""
+    """A part of the work, or of the installation, that a metric requires in addition to evaluation data."""
 
     SCIENCE = "science"
     """The work's `science`."""
     VALUE_RANGES = "value_ranges"
-    """Requirement of a check in the science section, like the following ones."""
+    """The check of this name in the work's `science.checks`, like the next two."""
     RECOMPUTE_STATISTICS = "recompute_statistics"
     PEER_REVIEW = "peer_review"
 
 
 class MetricEntry(Frozen):
-    """A metric that criteria can name."""
+    """A metric that success criteria may name."""
 
     name: EntryName
     description: str = ""

@@ -1,4 +1,4 @@
-"""Time, injected: the protocol of a clock, and the machine's own."""
+"""The port through which code reads the time, and its implementation by the machine's clock."""
 
 from datetime import UTC, datetime
 from typing import Protocol
@@ -8,7 +8,7 @@ class Clock(Protocol):
     """A source of the current time."""
 
     def now(self) -> datetime:
-        """Return the present moment, aware, in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         ...
 
 

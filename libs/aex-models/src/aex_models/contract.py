@@ -18,7 +18,7 @@ from aex_models.work import BasePolicy, Budget, FeedbackLevel, Problem
 
 
 class Terms(Frozen):
-    """The money side of a contract, frozen at award."""
+    """The monetary terms of a contract, fixed at its award."""
 
     cpc_rate: Money
     max_cpa_total: Money | None = None
@@ -30,7 +30,7 @@ class Terms(Frozen):
 
     @classmethod
     def from_budget(cls, budget: Budget, cpc_rate: Money, fee_rate: Rate = ZERO) -> "Terms":
-        """Return the terms of an award of a work with this budget at this rate."""
+        """Return the terms for the award of a work with this budget at the price `cpc_rate`."""
         return cls(
             cpc_rate=cpc_rate,
             max_cpa_total=budget.max_cpa_total,
@@ -49,7 +49,7 @@ class AwardRequest(Frozen):
 
 
 class Award(Frozen):
-    """The award of a work to an agent at a price, with all terms frozen."""
+    """The award of a work to an agent at a price, with its fixed terms."""
 
     contract_id: str
     work_id: str
@@ -81,14 +81,14 @@ FINAL_STATUSES = frozenset(ContractStatus) - _OPEN
 
 
 class CancelCause(StrEnum):
-    """The reason of a cancelled contract, where it was not its consumer's decision."""
+    """The cause of a cancellation that the consumer did not decide."""
 
     DECLINED = "declined"
-    """By the agent."""
+    """The agent declined the contract."""
 
 
 class Contract(Frozen):
-    """An award's life in verification."""
+    """The state of an awarded contract: its status, its attempts and its deadline."""
 
     contract_id: str
     work_id: str
@@ -108,7 +108,7 @@ class Contract(Frozen):
 
 
 class ExecutionMetadata(Frozen):
-    """An agent's report of its own execution. An absent value is not zero."""
+    """An agent's own report about its execution. A missing value is unknown, not zero."""
 
     model_config = {"extra": "allow"}
 
@@ -129,7 +129,7 @@ def _need(source: str) -> dict[str, JsonValue]:
 
 
 class Artifact(Frozen):
-    """A file of a candidate: exactly one of inline text, inline base64, and the digest of an upload."""
+    """A file of a candidate: inline text, inline base64 or the digest of an earlier upload."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [_need("content"), _need("content_base64"), _need("sha256")]})
 
@@ -160,13 +160,13 @@ def _members(*types: str) -> dict[str, JsonValue]:
 
 
 class Candidate(Frozen):
-    """An agent's answer to a contract."""
+    """An agent's answer to a contract: an output, metadata, claims, reasoning and files."""
 
     output: Any
     execution_metadata: ExecutionMetadata = ExecutionMetadata()
     claimed_metrics: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "boolean"))
     claimed_values: dict[str, Any] = Field(default={}, json_schema_extra=_members("number", "null"))
-    """Claimed numbers with their own text: 11.170 claims three decimals; None is no valid number."""
+    """Claimed numbers, which keep their decimals: 11.170 claims three. None: the claim was no finite number."""
     reasoning: Annotated[str, Field(max_length=200_000)] | None = None
     artifacts: tuple[Artifact, ...] = Field(default=(), max_length=50)
 
@@ -200,14 +200,14 @@ class AttemptStatus(StrEnum):
     QUEUED = "queued"
     VERIFYING = "verifying"
     WAITING = "waiting"
-    """For another part of the platform: governance, a retry after a system error."""
+    """Waiting for governance, or for a retry after a system error."""
     HELD = "held"
     JUDGED = "judged"
     INVALID = "invalid"
 
 
 class Attempt(Frozen):
-    """The verification of a candidate."""
+    """A verification of a candidate: its status, verdict, feedback and result."""
 
     attempt_id: str
     contract_id: str
@@ -219,7 +219,7 @@ class Attempt(Frozen):
     counted: bool = False
     replay: bool = False
     errors: tuple[Problem, ...] = ()
-    """Reasons why the output does not fit the verifier's output type (status `invalid`)."""
+    """Reasons why the output does not fit the verifier's output type (only with status `invalid`)."""
     result: VerificationResult | None = None
     candidate: Candidate | None = None
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
@@ -231,13 +231,13 @@ class Attempt(Frozen):
 
 MAX_UPLOAD_BYTES = 100_000_000
 MAX_INLINE_BYTES = 5_000_000
-"""Maximum of one artifact inside a candidate, decoded; larger ones are uploaded first."""
+"""Maximum size of an artifact inside a candidate, decoded. A larger file is uploaded first."""
 MAX_TOTAL_BYTES = 500_000_000
-"""Maximum of all files that a work or a candidate names: they are on disk together to be read."""
+"""Maximum size of all files of a work or candidate together: they are on disk at the same time."""
 
 
 class UploadedArtifact(Frozen):
-    """The answer to an upload: what a work or a candidate names it by."""
+    """The answer to an upload. A work or a candidate refers to the file by its `sha256`."""
 
     sha256: Sha256
     size: int

@@ -1,4 +1,4 @@
-"""The events of a contract as its parties read them: one numbered document for each step."""
+"""The events of a contract as its parties read them, numbered from 1."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ from aex_models.frozen import Frozen, Instant
 
 
 class ContractEventType(StrEnum):
-    """The steps; all but the first two are final."""
+    """The type of a contract event. All types but the first two end the contract."""
 
     VERIFICATION_REJECTED = "verification_rejected"
     """Rejection of a candidate; further attempts may follow."""
@@ -29,21 +29,21 @@ ENDINGS = {
     ContractStatus.EXHAUSTED: ContractEventType.VERIFICATION_EXHAUSTED,
     **{ContractStatus(name): ContractEventType(name) for name in ("finalised", "failed", "expired", "cancelled")},
 }
-"""The event of each final status."""
+"""The type of a contract's last event by its final status."""
 
 FINAL_EVENTS = frozenset(ENDINGS.values())
-"""Types of the last event of a contract."""
+"""The event types that end a contract."""
 
 
 class ContractEvent(Frozen):
-    """A step of a contract."""
+    """A numbered event of a contract, such as a rejection or the end."""
 
     contract_id: str
     seq: Annotated[int, Field(ge=1)]
     """Number within the contract, from 1 without gaps; a stream resumes after it."""
     type: ContractEventType
     attempt_id: str | None = None
-    """The attempt that it is about, where it is about one."""
+    """The attempt that the event is about; None if it is about no attempt."""
     attempts_used: int
     max_attempts: int
     attempt_counted: bool | None = None

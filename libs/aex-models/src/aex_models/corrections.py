@@ -1,4 +1,4 @@
-"""Corrections of settlements: reversals, replacements, and the figures behind the postings."""
+"""Corrections of settlements: reversals, replacement costs, and the figures of each posted revision."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from aex_models.money import Money
 
 
 class Replacement(Frozen):
-    """A contract's new cost. base + bonus − penalty must not be below 0."""
+    """The new cost of a contract after a reversal. base + bonus − penalty must be at least 0."""
 
     base: Money
     bonus: Money
@@ -17,19 +17,19 @@ class Replacement(Frozen):
 
 
 class ReversalRequest(Frozen):
-    """A reversal, as finance sends it."""
+    """A request by finance to reverse a settlement."""
 
     reason: ShortText
     replacement: Replacement | None = None
-    """Booked as the next revision; without it the contract costs nothing any more."""
+    """Cost to post as the next revision; without it the contract's cost becomes 0."""
     revision: Annotated[StrictInt, Field(ge=1)] | None = None
-    """The revision that is meant: where another one stands by then, nothing is booked (409)."""
+    """The revision to reverse. If another one is current, nothing is posted and the answer is 409."""
 
 
 class Booking(Frozen):
     """A posted revision of a contract's cost. Every figure of a reversal is negative.
 
-    It is part of the ledger transaction, so that projections need no other source. Amounts are signed micros;
+    Ledger transactions contain it, so projections need no other source. Amounts are signed micros;
     cpc + cpa_bonus − cpa_penalty = total.
     """
 
@@ -41,7 +41,7 @@ class Booking(Frozen):
     count: StrictInt
     """1 for a settlement, −1 for a reversal."""
     success_count: StrictInt
-    """The same where the outcome succeeded, otherwise 0."""
+    """Equal to `count` if the outcome succeeded, otherwise 0."""
     cpc: StrictInt
     cpa_bonus: StrictInt
     cpa_penalty: StrictInt

@@ -13,7 +13,7 @@ from aex_models.work import BasePolicy
 
 
 def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "") -> Cost:
-    """Return the cost of an outcome under its terms; `result` is None where nothing was judged.
+    """Return the cost of an outcome under its terms; `result` is None if nothing was judged.
 
     base = cpc_rate for a judged candidate (under `on_success` a successful one), 0 if governance rejected it.
     Bonus and penalty are the verified ones under their caps. The total is at least 0: the excess is waived from
@@ -43,7 +43,7 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
 
 
 class Amounts(NamedTuple):
-    """An outcome's amounts under caps and floor."""
+    """An outcome's amounts after the caps of its terms and the floor of 0."""
 
     base: Decimal
     bonus: Decimal
@@ -52,7 +52,7 @@ class Amounts(NamedTuple):
 
 
 def apply_caps_and_floor(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penalty: Decimal) -> Amounts:
-    """Return the amounts under caps and floor. Price quotes call it for many outcomes."""
+    """Return the amounts after the caps of `terms`. The penalty is at most base + bonus."""
     bonus = gross_bonus if terms.max_cpa_total is None else min(gross_bonus, terms.max_cpa_total)
     capped = gross_penalty if terms.max_penalty_total is None else min(gross_penalty, terms.max_penalty_total)
     penalty = min(capped, base + bonus)
@@ -60,21 +60,24 @@ def apply_caps_and_floor(terms: Terms, base: Decimal, gross_bonus: Decimal, gros
 
 
 def base_for_judged_outcome(terms: Terms, *, success: bool) -> Decimal:
-    """Return the base of an outcome that has a verdict and that governance did not reject."""
+    """Return the base amount of an outcome that has a verdict and that governance did not reject.
+
+    It is 0 if the base is paid only on success and the outcome is no success.
+    """
     return ZERO if terms.base_policy is BasePolicy.ON_SUCCESS and not success else terms.cpc_rate
 
 
 def to_billing_impact(outcome_cost: Cost) -> BillingImpact:
-    """Return the four amounts of a cost that an outcome record carries."""
+    """Return base, bonus, penalty and total of a cost, as an outcome record stores them."""
     return BillingImpact(
         base=outcome_cost.base, bonus=outcome_cost.bonus, penalty=outcome_cost.penalty, total=outcome_cost.total
     )
 
 
 def _line(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> CostLine:
-    """Return the line of a criterion; `bonus` and `penalty`: the verified sums over all criteria.
+    """Return the cost line of a criterion. `bonus` and `penalty` are the verified sums over all criteria.
 
-    A sum of nothing (no success, governance's rejection, a release) leaves every line without it.
+    If a sum is 0, as after a rejection by governance, that part of every line is 0.
     """
     earned, incurred = (result.bonus if bonus else ZERO), (-result.penalty if penalty else ZERO)
     return CostLine(

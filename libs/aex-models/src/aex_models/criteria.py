@@ -1,4 +1,4 @@
-"""Success criteria: what a candidate must reach, and what reaching it is worth."""
+"""Success criteria: what a candidate must reach, and the bonus or penalty for each criterion."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ class BonusPolicy(StrEnum):
 
 
 class Scale(StrEnum):
-    """The scale of a percentage's threshold: 0.9 or 90."""
+    """The scale in which a percentage is written: 0.9 (fraction) or 90 (percent)."""
 
     FRACTION = "fraction"
     """From 0 to 1."""
@@ -49,7 +49,7 @@ MAX_CRITERIA = 10
 
 
 class SuccessCriterion(Frozen):
-    """A metric, its comparison with a threshold, its weight and its money."""
+    """A requirement on a candidate: a metric compared with a threshold, its weight, bonus and penalty."""
 
     metric: MetricName
     """Name of a metric of the catalogue, of own code (`custom.NAME`) or of a statistic (`stat.NAME`)."""
@@ -188,12 +188,12 @@ class SuccessCriteria(Frozen):
 
 
 def criterion_identity_key(criterion: SuccessCriterion) -> str:
-    """Equal for criteria of the same metric, comparison and threshold."""
+    """Return a key that is equal for criteria with the same metric, comparison and threshold."""
     return f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
 
 
 def _identity(threshold: Any) -> str:
-    """Equal thresholds have equal texts: 1 and 1.0 do, 0 and -0.0 do, 1 and True do not."""
+    """Return a text that is equal for equal thresholds: 1 equals 1.0, 0 equals -0.0, 1 differs from True."""
     if is_finite_number(threshold):
         return repr(float(threshold) + 0.0)
     if isinstance(threshold, dict):

@@ -1,4 +1,4 @@
-"""Scientific domains as data: the ranges, checks and statistics of one registry file each."""
+"""Scientific domains as data. Each registry file describes one: ranges, sanity checks, statistics."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ DomainName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za
 
 
 class ValueRange(Frozen):
-    """The range of a quantity, both ends included. Without an end it is unbounded there."""
+    """The permitted range of a quantity, both ends included. A missing end means no bound."""
 
     min: float | None = None
     """Least possible value."""
@@ -25,7 +25,7 @@ class ValueRange(Frozen):
     typical_std: Annotated[float, Field(gt=0)] | None = None
     """Usual standard deviation, for readers and reviewers; it decides nothing."""
     aliases: tuple[StatisticName, ...] = ()
-    """Other names of the quantity, as they stand in claims: `fitness` in `mean_fitness`."""
+    """Other names of the quantity that occur in names of claims, such as `fitness` in `mean_fitness`."""
 
     @model_validator(mode="after")
     def _check_order(self) -> "ValueRange":
@@ -35,7 +35,7 @@ class ValueRange(Frozen):
 
 
 class Recipe(Frozen):
-    """A statistic of the domain's score column, computed where a work names none of its own."""
+    """A statistic that is computed for works of the domain which name no statistics themselves."""
 
     name: StatisticName
     """Name of the claim to compare with."""
@@ -48,7 +48,10 @@ class Recipe(Frozen):
 
 
 class SanityCheck(Frozen):
-    """A statistic of the score column with its bounds; a violation is a finding unless required."""
+    """A check that a statistic of the score column lies within bounds.
+
+    A failed check is only a finding, unless the work demands the check. Then it is a violation.
+    """
 
     name: StatisticName
     """Name by which `science.checks` demands it."""
@@ -69,7 +72,7 @@ class SanityCheck(Frozen):
 
 
 class Domain(Frozen):
-    """A domain of the registry."""
+    """A scientific domain of the registry: its value ranges, columns, sanity checks and statistics."""
 
     name: DomainName
     """Name by which works refer to the domain, such as `chemistry/absorption`."""
@@ -80,20 +83,23 @@ class Domain(Frozen):
     value_ranges: dict[StatisticName, ValueRange] = {}
     """Quantity → its range."""
     common_columns: tuple[ColumnName, ...] = ()
-    """Names that the score column has; the first that a file has counts."""
+    """Possible names of the score column. The first one that a file has is used."""
     common_issues: tuple[ShortText, ...] = ()
     """Usual mistakes, for reviewers."""
     sanity_checks: tuple[SanityCheck, ...] = ()
     """Bounds on statistics of the score column in sound data."""
     keywords: tuple[ShortText, ...] = ()
-    """Words and phrases that tell of the domain."""
+    """Words and phrases that indicate the domain."""
     statistics: tuple[Recipe, ...] = ()
     """Statistics that are recomputed where a work names none."""
 
 
 class DomainGuess(Frozen):
-    """The domain of a text and its columns; None for no match or several equal ones."""
+    """The inferred domain of a text and column names.
+
+    `domain` is None if no domain matches, or if several match equally well.
+    """
 
     domain: DomainName | None
     scores: dict[DomainName, float] = {}
-    """Scores of the domains with any evidence."""
+    """Scores of all domains that match at all."""

@@ -1,4 +1,4 @@
-"""Evaluation data of a work: references, labels, terms, schemas and own code."""
+"""Evaluation data of a work: references, labels, terms, schemas and the consumer's own metrics."""
 
 from typing import Annotated, Any
 
@@ -20,12 +20,12 @@ class CustomMetric(Frozen):
 
 
 class GroundTruth(Frozen):
-    """A true label, with the id of its item if it has one."""
+    """The true label of an item, and the item's id if it has one."""
 
     label: str | StrictInt | StrictBool
     """The true label."""
     id: str | StrictInt | None = None
-    """Id by which predictions are matched, where every item and prediction has one."""
+    """Id by which predictions are matched, if every item and every prediction has one."""
 
 
 TermList = Annotated[
@@ -34,7 +34,7 @@ TermList = Annotated[
 
 
 class Evaluation(Frozen):
-    """Evaluation data: what only the verifier may see. The consumer's secret."""
+    """The consumer's secret evaluation data, such as references and true labels. Agents never see them."""
 
     reference: (
         Annotated[str, Field(min_length=1)]
@@ -64,4 +64,4 @@ class Evaluation(Frozen):
 
 
 EVALUATION_KEYS = frozenset(Evaluation.model_fields)
-"""Keys that `input` may not contain: an agent reads the input."""
+"""Names of evaluation data. `input` may not contain them as keys, because agents read it."""

@@ -24,7 +24,7 @@ Schema = dict[str, Any]
 
 
 class _AsPublished(GenerateJsonSchema):
-    """Schemas of what leaves the platform: the fields that services may see, open to fields yet to come."""
+    """Generator of the published schemas: only fields that services may read, and open to unknown fields."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
@@ -36,24 +36,24 @@ class _AsPublished(GenerateJsonSchema):
 
 
 def build_event_schema(event_type: str) -> Schema:
-    """Return the JSON Schema (draft 2020-12) of one event type's `data`, as it is published."""
+    """Return the JSON Schema (draft 2020-12) of the published `data` of an event type."""
     model: type[BaseModel] = TOPICS[event_type].data
     schema = model.model_json_schema(mode="serialization", schema_generator=_AsPublished)
     return {"$schema": _AsPublished.schema_dialect, "$id": f"urn:aex:event:{event_type}", **schema}
 
 
 def build_event_schemas() -> dict[str, Schema]:
-    """Return the schemas of all event types."""
+    """Return the published schemas of all event types, by type."""
     return {event_type: build_event_schema(event_type) for event_type in TOPICS}
 
 
 def read_committed_schemas(folder: Path = FOLDER) -> dict[str, Schema]:
-    """Return the schemas as they were last written."""
+    """Read the schemas that `--write` stored in `folder`, by event type."""
     return {file.name.removesuffix(".json"): json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
 
 
 def incompatible_changes(committed: Mapping[str, Schema], current: Mapping[str, Schema]) -> list[str]:
-    """Return every change that a reader of the committed schemas would not stand, one line each."""
+    """Return one line for each change that breaks readers of the committed schemas."""
     gone = [f"{name}: no longer published" for name in committed if name not in current]
     return gone + [
         f"{name}{change}"
@@ -64,7 +64,10 @@ def incompatible_changes(committed: Mapping[str, Schema], current: Mapping[str, 
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
-    """Check or write the committed schemas; 0 where all is well."""
+    """Compare or write the committed schemas and return the exit code.
+
+    The code is 1 if a schema differs or a change would break readers; these are printed to stderr.
+    """
     parser = argparse.ArgumentParser(prog="python -m aex_models.event_schemas", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the schemas of the models")
     parser.add_argument("--check", action="store_true", help="compare them with the committed ones (the default)")

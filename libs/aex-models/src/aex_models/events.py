@@ -1,4 +1,4 @@
-"""Events: CloudEvents 1.0 envelopes, the data of each type, publishers and subscribers."""
+"""Events on the bus: the CloudEvents envelope, the data of each type, publishers and subscribers."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,30 +22,30 @@ class Event(Frozen):
 
     specversion: Literal["1.0"] = "1.0"
     id: Annotated[str, Field(min_length=1, max_length=200)]
-    """Made from the event's cause: a repeated publish has the same id."""
+    """Derived from the event's cause, so a repeated publication has the same id."""
     type: Annotated[str, Field(min_length=1, max_length=100)]
     source: Annotated[str, Field(min_length=1, max_length=200)]
     subject: Annotated[str, Field(min_length=1, max_length=200)]
-    """The contract, or else the work, that the event is about."""
+    """The id of the contract that the event is about; of the work if there is no contract."""
     time: Instant
     datacontenttype: Literal["application/json"] = "application/json"
     traceparent: str | None = None
-    """W3C trace context of whatever caused the event."""
+    """W3C trace context of the request or event that caused this event."""
     tracestate: str | None = None
     dataref: Annotated[str, Field(max_length=200)] | None = None
-    """Reference to data that the event does not carry: `blob:events/SHA256?size=N`."""
+    """Reference to data that are stored as a blob: `blob:events/SHA256?size=N`."""
     data: dict[str, Any]
-    """Data of the type; empty with a `dataref`."""
+    """Data of the event type; empty if `dataref` is set."""
 
 
 def derive_event_id(event_type: str, *cause: object) -> str:
-    """Return an id that depends only on the event's cause: each replica makes the same one."""
+    """Return the id of the event with this type and cause. Equal arguments always give the same id."""
     text = "\x1f".join([event_type, *(str(part) for part in cause)])
     return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
 class WorkSubmitted(Frozen):
-    """`work.submitted`."""
+    """The data of `work.submitted`: a consumer submitted a work."""
 
     work_id: Identifier
     has_cpa: bool
@@ -57,7 +57,7 @@ class WorkSubmitted(Frozen):
 
 
 class WorkChecked(Frozen):
-    """`work.checked`: the dry run of a work's custom code."""
+    """The data of `work.checked`: the result of the dry run of a work's custom code or reference."""
 
     work_id: Identifier
     ok: bool
@@ -66,24 +66,24 @@ class WorkChecked(Frozen):
 
 
 class ContractAwarded(Frozen):
-    """`contract.awarded`, and the answer of `GET /v1/awards/{contract_id}`."""
+    """The data of `contract.awarded`, also the answer of `GET /v1/awards/{contract_id}`."""
 
     award: Award
     work: Work
-    """Work without its evaluation data."""
+    """The work without its evaluation data."""
     terms: Terms
     evaluation: EvaluationRef | None = None
 
 
 class OutputSubmitted(Frozen):
-    """`output.submitted`: a job for verification's workers."""
+    """The data of `output.submitted`: verification has to grade a candidate."""
 
     contract_id: Identifier
     attempt_id: Identifier
 
 
 class OutputRejected(Frozen):
-    """`output.rejected`."""
+    """The data of `output.rejected`: a candidate was rejected."""
 
     contract_id: Identifier
     attempt_id: Identifier
@@ -91,7 +91,7 @@ class OutputRejected(Frozen):
 
 
 class OutcomeHeld(Frozen):
-    """`outcome.held`: an operator has to decide."""
+    """The data of `outcome.held`: an operator has to decide."""
 
     contract_id: Identifier
     attempt_id: Identifier
@@ -100,7 +100,7 @@ class OutcomeHeld(Frozen):
 
 
 class OutcomeReviewed(Frozen):
-    """`outcome.reviewed`: an operator decided."""
+    """The data of `outcome.reviewed`: an operator decided a hold."""
 
     hold_id: Identifier
     contract_id: Identifier
@@ -111,14 +111,14 @@ class OutcomeReviewed(Frozen):
 
 
 class OutcomeVerified(Frozen):
-    """`outcome.verified`: all that settlement needs."""
+    """The data of `outcome.verified`: a contract's final outcome, which settlement posts."""
 
     outcome: OutcomeRecord
-    """Outcome without the candidate's data: `final_result` is None, `execution_metadata` is empty."""
+    """The outcome without the candidate's data: `final_result` is None, `execution_metadata` is empty."""
 
 
 class ContractCancelled(Frozen):
-    """`contract.cancelled`: before any candidate; nothing is recorded, nothing settled."""
+    """The data of `contract.cancelled`: a contract without any candidate ended at no cost."""
 
     contract_id: Identifier
     work_id: Identifier
@@ -126,7 +126,7 @@ class ContractCancelled(Frozen):
 
 
 class SettlementCompleted(Frozen):
-    """`settlement.completed`."""
+    """The data of `settlement.completed`: the cost of a contract was posted."""
 
     contract_id: Identifier
     revision: int
@@ -134,9 +134,9 @@ class SettlementCompleted(Frozen):
 
 
 class SettlementAdjusted(Frozen):
-    """`settlement.adjusted`: the current revision and its cost.
+    """The data of `settlement.adjusted`: a settlement was reversed.
 
-    Without a replacement these are the reversed revision and a cost of zeros.
+    `revision` and `cost` are those of the replacement. Without one, they are the reversed revision and a cost of zeros.
     """
 
     contract_id: Identifier
@@ -146,7 +146,7 @@ class SettlementAdjusted(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """An event type: its data, its publisher and its subscribers."""
+    """An event type: the model of its data, and the services that publish it and subscribe to it."""
 
     name: str
     data: type[Frozen]
@@ -173,17 +173,17 @@ TOPICS: Mapping[str, Topic] = {
         Topic("settlement.adjusted", SettlementAdjusted, SETTLEMENT),
     )
 }
-"""Every topic, declared once: both backends create their topics and subscriptions from it."""
+"""Topics by name. Every bus backend creates its topics and subscriptions from this mapping."""
 
 
 class UnreadableEvent(ValueError):
-    """Data that are not of their type. The message names fields, never values: they may be secret."""
+    """The error for event data that do not fit their type. It names fields, but no possibly secret values."""
 
 
 def parse_event_data(event: Event, model: type[D]) -> D:
-    """Return an event's data as its model. Fields that a newer publisher added are left out, not refused.
+    """Return an event's data as an instance of `model`, ignoring fields that a newer publisher added.
 
-    Raises `UnreadableEvent` for data that are not of this model: no later delivery will make them so.
+    Raises `UnreadableEvent` if the data do not fit. Another delivery of the event would fail as well.
     """
     try:
         return model.model_validate(event.data, extra="ignore")
@@ -193,5 +193,5 @@ def parse_event_data(event: Event, model: type[D]) -> D:
 
 
 def subscribed_topics(service: str) -> tuple[str, ...]:
-    """Return the topics that a service subscribes to."""
+    """Return the names of the topics that a service subscribes to."""
     return tuple(topic.name for topic in TOPICS.values() if service in topic.subscribers)

@@ -1,4 +1,4 @@
-"""Arithmetic on a candidate's claims: recomputed values, reconciliation, violations and checks."""
+"""Results of checking a candidate's claims by arithmetic: recomputed values, mismatches, violations."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from aex_models.statistics import ClaimName, StatisticName
 
 
 class Fault(StrEnum):
-    """The party at fault for a missing value."""
+    """The party that caused an error or a missing value."""
 
     AGENT = "agent"
     PLATFORM = "platform"
@@ -20,12 +20,12 @@ RECOMPUTE_STATISTICS = "recompute_statistics"
 PEER_REVIEW = "peer_review"
 """Has a language model review the result; needs a configured reviewer."""
 CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW)
-"""Names for `science.checks`, beside the sanity checks of the domain."""
+"""Names that `science.checks` may list in addition to the sanity checks of the domain."""
 DEFAULT_CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS)
 
 
 class MismatchSeverity(StrEnum):
-    """The distance of a claimed value from the recomputed one."""
+    """The severity of the difference between a claimed and a recomputed value."""
 
     MINOR = "minor"
     MAJOR = "major"
@@ -38,7 +38,7 @@ class ReconciliationStatus(StrEnum):
     MATCH = "match"
     MISMATCH = "mismatch"
     NOT_RECOMPUTED = "not_recomputed"
-    """Claimed, and nothing computes it."""
+    """The name was claimed, but no statistic computes it."""
     NOT_CLAIMED = "not_claimed"
 
 
@@ -50,31 +50,31 @@ class DataOwner(StrEnum):
 
 
 class Recomputed(Frozen):
-    """A statistic, recomputed from raw data."""
+    """A statistic that was recomputed from raw data."""
 
     name: ClaimName
     value: float
     owner: DataOwner
     artifact: str
-    """The file's name."""
+    """The name of the file with the data."""
 
 
 class Reconciliation(Frozen):
-    """The claimed and the recomputed value of a name."""
+    """The comparison of a claimed value with the recomputed value of the same name."""
 
     name: str
     status: ReconciliationStatus
     claimed: float | None = None
     recomputed: float | None = None
     relative_error: float | None = None
-    """|claimed − recomputed| / |recomputed|; None where that is not defined."""
+    """|claimed − recomputed| / |recomputed|; None if it is undefined."""
     severity: MismatchSeverity | None = None
     secret: bool = False
-    """True if it was recomputed from the consumer's own data."""
+    """True if `recomputed` comes from the consumer's own data."""
 
 
 class ValueMismatch(Frozen):
-    """A claimed value that the data do not bear out."""
+    """A claimed value that differs from the value recomputed from the data."""
 
     name: str | None = None
     claimed: float
@@ -86,13 +86,13 @@ class ValueMismatch(Frozen):
 
 
 class DomainViolation(Frozen):
-    """A value that the domain, or a constraint of the work, rules out."""
+    """A value that violates a range of the domain, a constraint of the work or a sanity check."""
 
     name: str
     """Name of the claim or of the sanity check."""
     message: str
     value: float | None = None
-    """Value; None if it is not a finite number."""
+    """The value; None if it is not a finite number."""
     min: float | None = None
     max: float | None = None
     source: str = ""
@@ -102,37 +102,37 @@ class DomainViolation(Frozen):
 
 
 class DataProblem(Frozen):
-    """The cause of an unreadable file, or of a statistic without a value."""
+    """The reason why a file is unreadable or a statistic has no value."""
 
     code: str
     message: str
-    """Quotes no cell."""
+    """Explanation of the problem. It quotes no cell of the data."""
     name: str | None = None
-    """The statistic; None for a whole file."""
+    """Name of the statistic; None if the problem is about a whole file."""
     artifact: str | None = None
     fault: Fault = Fault.AGENT
-    """Party at fault. A platform fault (a lost file, unreadable consumer data) leaves no verdict."""
+    """Party at fault. With a platform fault (a lost file, unreadable consumer data) there is no verdict."""
     secret: bool = False
     """True if `message` is about the consumer's data, which agents see only at feedback level `full`."""
 
 
 class Examination(Frozen):
-    """The result of arithmetic on a candidate's claims: deterministic, and never overruled."""
+    """The complete result of checking a candidate's claims by arithmetic. No judge can overrule it."""
 
     domain: str | None = None
     checks: tuple[str, ...] = DEFAULT_CHECKS
     claims: int = 0
     """Number of claimed values."""
     demanded: tuple[StatisticName, ...] = ()
-    """The statistics that the work names itself: each has to be claimed and recomputed."""
+    """The statistics that the work names. Each has to be claimed and recomputed."""
     recomputed: tuple[Recomputed, ...] = ()
     reconciliation: tuple[Reconciliation, ...] = ()
     domain_violations: tuple[DomainViolation, ...] = ()
-    """Also failed sanity checks that the work demands."""
+    """Violations, including failed sanity checks that the work demands."""
     in_range: int = 0
-    """Claimed values compared with a range or a constraint, and those that are no numbers."""
+    """Number of claimed values that were compared with a range or constraint, or that are no numbers."""
     unchecked: tuple[str, ...] = ()
-    """Claims without a range or constraint; quantities that their domain calls unbounded do not count."""
+    """Claims without a range or constraint, except quantities that the domain declares unbounded."""
     findings: tuple[DomainViolation, ...] = ()
     """Failed sanity checks that the work does not demand."""
     problems: tuple[DataProblem, ...] = ()

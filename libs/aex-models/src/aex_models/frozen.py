@@ -1,7 +1,7 @@
 """The base of every model: immutable, closed to unknown fields, without NaN and infinity.
 
-Field docstrings become descriptions in the JSON Schema. They are read from the source only for a schema: pydantic's
-own option reads it at import, which took a fifth of a service's start.
+The docstring below a field becomes its description in the JSON Schema. The source is read only when a schema is built.
+The option of pydantic for this reads it at import, which took a fifth of a service's start.
 """
 
 import ast
@@ -29,7 +29,10 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 @cache
 def attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
-    """Return the docstrings of a class's own and inherited fields; empty without source code."""
+    """Return the docstrings below the fields of a class, by field, inherited ones included.
+
+    The mapping is empty if the source code is not available.
+    """
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):
         own = inspect.get_annotations(each)
@@ -38,7 +41,10 @@ def attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
 
 
 def add_descriptions(schema: JsonSchemaValue, kind: type[BaseModel]) -> JsonSchemaValue:
-    """Return the schema of a model with a description for each property that has none."""
+    """Add descriptions from the fields' docstrings to a model's schema, in place, and return it.
+
+    Properties that have a description keep it.
+    """
     properties = schema.get("properties", {})
     for name, text in attribute_docstrings(kind).items():
         field = kind.model_fields.get(name)
@@ -84,7 +90,7 @@ class Frozen(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """With the strings below the fields as descriptions."""
+        """Return the schema with the docstrings below the fields as descriptions."""
         schema = handler(core_schema)
         add_descriptions(handler.resolve_ref_schema(schema), cls)
         return schema
@@ -100,7 +106,7 @@ StrictFloat = Annotated[float, Field(strict=True)]
 """A number that refuses "5" and true."""
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:@/+-]+$")]
-"""A principal, an organisation or a record: plain printable characters, no spaces."""
+"""The name of a principal or organisation, or the id of a record: printable ASCII without spaces."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """The lower-case hexadecimal SHA-256 of some bytes."""
@@ -114,14 +120,14 @@ MediaType = Annotated[
         pattern=rf'^{_WORD}/{_WORD}(?:[ \t]*;[ \t]*{_WORD}=(?:{_WORD}|"[^"\\\x00-\x1f]*"))*[ \t]*;?[ \t]*$',
     ),
 ]
-"""A media type in any case, with whatever parameters: `text/csv; charset=utf-8`."""
+"""A media type in any case, with any parameters, such as `text/csv; charset=utf-8`."""
 
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 LongText = Annotated[str, StringConstraints(max_length=20_000)]
 
 
 def _to_utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC, where all moments are written, ordered and stored."""
+    """Return the moment in UTC, in which all moments are written, ordered and stored."""
     try:
         return moment.astimezone(UTC)
     except OverflowError:  # by its offset before the year 1, or after the year 9999
@@ -129,11 +135,11 @@ def _to_utc(moment: datetime) -> datetime:
 
 
 def _refuse_number(moment: Any) -> Any:
-    """Refuse a number, or its text: pydantic would read it as seconds since 1970."""
+    """Return the moment. Raises for a number or its text, which pydantic would read as Unix time."""
     if isinstance(moment, datetime) or (isinstance(moment, str) and moment[4:5] == "-"):
         return moment
     raise PydanticCustomError("invalid_moment", "Expected a moment such as 2025-01-31T12:00:00Z")
 
 
 Instant = Annotated[AwareDatetime, AfterValidator(_to_utc), BeforeValidator(_refuse_number)]
-"""A moment, in UTC whatever its offset was; written as RFC 3339."""
+"""A moment. It is converted to UTC, and written as RFC 3339."""

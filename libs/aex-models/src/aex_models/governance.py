@@ -1,4 +1,4 @@
-"""Governance: what is asked, what is flagged, what is held, and who decided (spec file 5)."""
+"""Models of governance: validation of attempts, flags, holds, rules and profiles (spec file 5)."""
 
 import math
 import re
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 
 class Action(StrEnum):
-    """Governance's action on an outcome. `skipped`: it was not called (only offline)."""
+    """Governance's action on an outcome. `skipped`: governance was not called, as in offline verification."""
 
     ALLOW = "allow"
     HOLD = "hold"
@@ -29,7 +29,7 @@ class Action(StrEnum):
 
 
 class DecidedBy(StrEnum):
-    """The decider of an action."""
+    """The kind of decider of an action."""
 
     RULES = "rules"
     OPERATOR = "operator"
@@ -37,14 +37,14 @@ class DecidedBy(StrEnum):
 
 
 class Flag(Frozen):
-    """A raised fraud rule, complete enough for an operator to see the reason."""
+    """A fraud rule that was raised for an attempt, with the reason for an operator."""
 
     rule: str
     severity: Severity
     message: str = ""
-    """Empty where the reader may not know it."""
+    """Explanation; empty if the reader may not know it."""
     evidence: dict[str, Any] = {}
-    """The figures. Seen by operators and services alone: some are computed from evaluation data."""
+    """Figures behind the flag. Only operators and services see them: some come from evaluation data."""
 
 
 class GovernanceResult(Frozen):
@@ -56,7 +56,7 @@ class GovernanceResult(Frozen):
 
 
 class Party(Frozen):
-    """A principal and the organisation that it belongs to, where it names one."""
+    """A principal and its organisation; `org` is None if the principal's token names none."""
 
     id: Identifier
     org: Identifier | None = None
@@ -74,17 +74,17 @@ class ReferenceSimilarity(Frozen):
 
 
 class KeywordStats(Frozen):
-    """The use of required keywords in a candidate's text, computed by verification."""
+    """Counts of required keywords in a candidate's text, computed by verification."""
 
     found: StrictInt
     density: StrictFloat
     """Share of the text's tokens that are required terms."""
     list_share: StrictFloat
-    """Share of the found terms that stand in lists or repeats, not in prose."""
+    """Share of the found terms that occur in lists or repetitions, not in prose."""
 
 
 def _finite_or_none(value: Any) -> Any:
-    """Replace values that are not finite, also as words, by None: JSON has no form for them."""
+    """Return None for a number that is not finite, also for its name as text; else the value itself."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return None if isinstance(value, str) and _NOT_FINITE.fullmatch(value) else value
@@ -92,7 +92,7 @@ def _finite_or_none(value: Any) -> Any:
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 Extracted = Annotated[StrictBool | StrictInt | StrictFloat | None, BeforeValidator(_finite_or_none)]
-"""Extracted value; None, `"NaN"`, `"Infinity"` and `"-inf"` mean that it is not finite."""
+"""An extracted value; None, `"NaN"`, `"Infinity"` and `"-inf"` mean that it is not finite."""
 Claimed = StrictBool | StrictInt | StrictFloat
 
 
@@ -114,7 +114,7 @@ class ScienceFindings(Frozen):
 
 
 class ValidationRequest(Frozen):
-    """The input of the fraud rules about an attempt that is about to become final."""
+    """A request to check an attempt by the fraud rules before it becomes final."""
 
     attempt_id: Identifier
     contract_id: Identifier
@@ -139,7 +139,7 @@ class ValidationRequest(Frozen):
 
 
 class ValidationDecision(Frozen):
-    """The answer to a validation request. The same for every repeat of it."""
+    """The answer to a validation request. A repeated request gets the same answer."""
 
     valid: bool
     action: Action
@@ -172,14 +172,14 @@ class HoldStatus(StrEnum):
 
 
 class HoldDecision(Frozen):
-    """A decision as an operator sends it."""
+    """A request by an operator to decide a hold."""
 
     decision: Decision
     reason: ShortText
 
 
 class Hold(Frozen):
-    """An outcome that waits for an operator, or no longer."""
+    """An outcome that waits, or waited, for the decision of an operator."""
 
     hold_id: str
     contract_id: str
@@ -193,14 +193,14 @@ class Hold(Frozen):
     decided_by: str | None = None
     decided_at: Instant | None = None
     agent_id: str | None = None
-    """Agent of the outcome; None, like the next fields, if governance never got the attempt."""
+    """Agent of the outcome. It and the next three fields are None if governance never got the attempt."""
     consumer_id: str | None = None
     work_id: str | None = None
     domain: str | None = None
 
 
 class Rule(Frozen):
-    """A fraud rule as in `GET /v1/rules`."""
+    """A fraud rule as `GET /v1/rules` shows it: its actions by severity and its thresholds."""
 
     name: str
     description: str
@@ -213,7 +213,7 @@ class Rule(Frozen):
 
 
 class MetricProfile(Frozen):
-    """The distribution of a metric so far, from a histogram: exact to the width of its buckets."""
+    """The distribution of a metric's values, estimated from a histogram to the width of its buckets."""
 
     count: int
     median: float
@@ -222,7 +222,7 @@ class MetricProfile(Frozen):
 
 
 class DomainProfile(Frozen):
-    """An agent's record in one domain. Rates are None where nothing was counted yet: unknown is not zero."""
+    """An agent's record in one domain. Without outcomes, `success_rate` is None: unknown is not zero."""
 
     domain: str
     outcomes: int
@@ -232,12 +232,12 @@ class DomainProfile(Frozen):
     decisions: dict[str, int] = {}
     """Governance's action → validated attempts."""
     flags: dict[str, int] = {}
-    """Rule → validated attempts that it was raised for."""
+    """Rule → validated attempts for which it was raised."""
     metrics: dict[str, MetricProfile] = {}
 
 
 class AgentProfile(Frozen):
-    """An agent's record: how its contracts ended, and what was flagged."""
+    """An agent's record: final statuses of its contracts, governance's actions and flags."""
 
     agent_id: str
     outcomes: int
@@ -247,4 +247,4 @@ class AgentProfile(Frozen):
     decisions: dict[str, int] = {}
     flags: dict[str, int] = {}
     domains: tuple[DomainProfile, ...] = ()
-    """By name."""
+    """The agent's record in each domain, ordered by name."""

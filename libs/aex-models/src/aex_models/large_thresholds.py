@@ -1,6 +1,7 @@
-"""Thresholds above 256 bytes: records and events hold them once, in the success criteria.
+"""Removal and restoration of thresholds above 256 bytes in stored results and cost lines.
 
-Results and cost lines are stored with the index of their criterion, and get the threshold back before they are shown.
+Records and events hold a large threshold once, in the success criteria. Results and cost lines are stored with the
+index of their criterion instead, and get the threshold back before anyone reads them.
 """
 
 from collections.abc import Iterable
@@ -13,13 +14,13 @@ from aex_models.results import CriterionResult, VerificationResult
 from aex_models.settlement import Cost, CostLine, Settlement
 
 MAX_REPEATED_BYTES = 256
-"""Canonical bytes of a threshold that each result and cost line holds itself."""
+"""Largest canonical size of a threshold that results and cost lines store themselves."""
 
 L = TypeVar("L", CriterionResult, CostLine)
 
 
 def omit_large_thresholds(result: VerificationResult) -> VerificationResult:
-    """Return the result as it is stored: without the thresholds that its criteria hold."""
+    """Return a result as it is stored: without the large thresholds, which its criteria hold."""
     results = tuple(
         each.model_copy(update={"threshold": None}) if _is_repeated(each) else each for each in result.criterion_results
     )
@@ -32,12 +33,12 @@ def _is_repeated(result: CriterionResult) -> bool:
 
 
 def restore_result_thresholds(result: VerificationResult, criteria: SuccessCriteria | None) -> VerificationResult:
-    """Return a stored result with every threshold of its criteria."""
+    """Return a stored result with its omitted thresholds, taken from `criteria`."""
     return result.model_copy(update={"criterion_results": _restore(result.criterion_results, criteria)})
 
 
 def restore_outcome_thresholds(record: OutcomeRecord) -> OutcomeRecord:
-    """Return a stored outcome record with every threshold."""
+    """Return a stored outcome record with the omitted thresholds of its result."""
     if record.verification_result is None:
         return record
     result = restore_result_thresholds(record.verification_result, record.success_criteria)
@@ -45,12 +46,12 @@ def restore_outcome_thresholds(record: OutcomeRecord) -> OutcomeRecord:
 
 
 def has_omitted_thresholds(lines: Iterable[CriterionResult | CostLine]) -> bool:
-    """Return whether the lines need the criteria to be shown."""
+    """Return whether any line lacks its threshold, so that the criteria are needed to show it."""
     return any(_criterion_of(each) is not None for each in lines)
 
 
 def restore_settlement_thresholds(settlement: Settlement) -> Settlement:
-    """Return a stored settlement with every threshold of its cost lines."""
+    """Return a stored settlement with the omitted thresholds of its cost lines."""
     if settlement.success_criteria is None:
         return settlement
     revisions = tuple(
@@ -78,5 +79,5 @@ def _with_threshold(line: L, thresholds: list[Any]) -> L:
 
 
 def _criterion_of(line: CriterionResult | CostLine) -> int | None:
-    """Return the index of the criterion that holds the line's threshold; None where the line has it."""
+    """Return the index of the criterion that holds the line's threshold; None if the line holds it."""
     return line.criterion if line.threshold is None else None

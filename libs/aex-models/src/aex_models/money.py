@@ -22,13 +22,15 @@ MAX_TOTAL = Decimal(MAX_SAFE_INTEGER).scaleb(-6)
 ZERO = Decimal(0)
 _MICRO = Decimal(1).scaleb(-6)
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN, traps=[Inexact, InvalidOperation, Overflow])
-"""Raises where it would have to round, whatever the thread's own context says."""
+"""Context that raises instead of rounding, independent of the thread's context."""
 _PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,29})(\.[0-9]{1,6})?", re.ASCII)
 _HINT = 'write plain digits with at most 6 decimals, for example "0.25"'
 
 
 def parse_amount(value: Any) -> Decimal:
-    """Read a signed amount from a string, an integer, a `Decimal` or a JSON number's own text.
+    """Parse a signed amount of up to `MAX_AMOUNT` from a string, an integer, a float or a `Decimal`.
+
+    A float stands for the text that it was written as.
 
     Raises `PydanticCustomError` (a `ValueError`) for exponents, underscores, leading zeros, more than six
     decimals, booleans, NaN, infinities and amounts beyond `MAX_AMOUNT`.
@@ -37,12 +39,12 @@ def parse_amount(value: Any) -> Decimal:
 
 
 def parse_contract_total(value: Any) -> Decimal:
-    """Read an amount that is a sum of amounts, up to `MAX_TOTAL`; otherwise as `parse_amount`."""
+    """Parse the total of a contract, of up to `MAX_TOTAL`; otherwise like `parse_amount`."""
     return _parse(value, MAX_TOTAL)
 
 
 def parse_unlimited_amount(value: Any) -> Decimal:
-    """Read a balance or a sum over many contracts, of up to 30 digits; otherwise as `parse_amount`."""
+    """Parse a balance, or a sum over many contracts, of up to 30 digits; otherwise like `parse_amount`."""
     return _parse(value, None)
 
 
@@ -63,7 +65,7 @@ def _amount(value: Any) -> Decimal | None:
 
 
 def _six_decimals(value: Decimal) -> Decimal | None:
-    """Return the same amount with six decimals; None if it would be rounded or is not finite."""
+    """Return the amount with six decimals; None if it has more of them or is not finite."""
     if not value.is_finite():
         return None
     try:
@@ -87,9 +89,9 @@ def _amount_text(value: Any) -> str | None:
 
 @lru_cache(maxsize=4_096)  # prices and bonuses are written several times for each work, and mostly the same ones
 def format_amount(amount: Decimal) -> str:
-    """Write an amount in plain digits: at least two decimals, at most six, `0.25`, `10.00`, `0.000001`.
+    """Return an amount in plain digits with two to six decimals: `0.25`, `10.00`, `0.000001`.
 
-    Raises `decimal.Inexact` for an amount with more than six decimals: money is never rounded by printing it.
+    Raises `decimal.Inexact` for an amount with more than six decimals: printing must not round money.
     """
     if amount == 0:
         return "0.00"
@@ -98,7 +100,7 @@ def format_amount(amount: Decimal) -> str:
 
 
 def to_micros(amount: Decimal) -> int:
-    """Return the amount in integer micro-units. Raises `ValueError` where it has more than six decimals."""
+    """Return the amount in integer micro-units. Raises `ValueError` if it has more than six decimals."""
     exact = _six_decimals(amount)
     if exact is None:
         raise ValueError(f"{amount} is not an amount with at most six decimals")
@@ -106,7 +108,7 @@ def to_micros(amount: Decimal) -> int:
 
 
 def from_micros(micros: int) -> Decimal:
-    """Return the exact amount of so many micro-units."""
+    """Return the amount of `micros` micro-units (10⁻⁶), exactly."""
     return Decimal(micros).scaleb(-6, _EXACT)
 
 
@@ -174,4 +176,4 @@ def _check_code(code: str) -> str:
 
 
 AgreedCurrency = Annotated[Currency, AfterValidator(_check_code)]
-"""A code of ISO 4217, for input. Stored codes were checked on input."""
+"""A code of ISO 4217. Input uses this type; stored codes were checked when they arrived."""

@@ -1,4 +1,4 @@
-"""JSON numbers that remember how they were written, and the kinds a criterion may compare."""
+"""JSON numbers that keep the text they were parsed from, and checks for finite and whole numbers."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ MAX_SAFE_INTEGER = 2**53 - 1
 
 
 class JsonFloat(float):
-    """A float that keeps the text it was parsed from, so that money and claims lose no digit."""
+    """A float that keeps the text it was parsed from, so that money and claims lose no digits."""
 
     __slots__ = ("text",)
     text: str
@@ -27,7 +27,7 @@ class JsonFloat(float):
 def is_exact_as_double(value: int) -> bool:
     """Return whether a double holds this integer exactly.
 
-    True within ±(2^53 − 1), and for larger doubles as canonical JSON writes them.
+    This is true within ±(2^53 − 1), and for the larger integers that canonical JSON writes for doubles. For example,
     1e17 is stored as 100000000000000000, is read back as an integer, and must stay the same number.
     """
     if abs(value) <= MAX_SAFE_INTEGER:
@@ -37,9 +37,9 @@ def is_exact_as_double(value: int) -> bool:
 
 
 def convert_large_integers_to_doubles(value: Any) -> Any:
-    """Return the JSON value with integers beyond ±(2^53 − 1) as doubles, for parsers of I-JSON.
+    """Return a JSON value in which integers beyond ±(2^53 − 1) are floats, at any depth.
 
-    Canonical JSON writes a double such as 1e17 in plain digits, which readers parse as an integer.
+    Canonical JSON writes a double such as 1e17 in plain digits, which readers parse as an integer. This restores it.
     """
     if isinstance(value, Mapping):
         return {name: convert_large_integers_to_doubles(each) for name, each in value.items()}
@@ -50,7 +50,7 @@ def convert_large_integers_to_doubles(value: Any) -> Any:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Return whether `value` is a finite number: no boolean, and only integers that a double holds."""
+    """Return whether `value` is a finite number: no boolean, and no integer that a double cannot hold."""
     if isinstance(value, int):
         return not isinstance(value, bool) and is_exact_as_double(value)
     return isinstance(value, float) and math.isfinite(value)
@@ -62,5 +62,5 @@ def is_integral_number(value: Any) -> bool:
 
 
 def format_as_written(value: int | float) -> str:
-    """Return the number as it was written, or else its shortest exact text."""
+    """Return the text that a JSON number was parsed from; for other numbers, the shortest exact text."""
     return value.text if isinstance(value, JsonFloat) else repr(value)

@@ -11,7 +11,7 @@ from aex_models.work import FeedbackLevel
 
 
 class BillingImpact(Frozen):
-    """An outcome's cost after caps and floor."""
+    """An outcome's amounts after the caps of its terms and the floor of 0."""
 
     base: Money
     bonus: Money
@@ -20,7 +20,7 @@ class BillingImpact(Frozen):
 
 
 class OutcomeRecord(Frozen):
-    """The final verdict of a contract. Written once."""
+    """The record of a contract's outcome: final status, result, terms and cost. It is written once."""
 
     id: str
     contract_id: str
@@ -31,9 +31,9 @@ class OutcomeRecord(Frozen):
     final_status: ContractStatus
     success_criteria: SuccessCriteria | None = None
     verification_result: VerificationResult | None = None
-    """Verification result; None if nothing was graded."""
+    """The verification result; None if nothing was graded."""
     final_result: Any = None
-    """Result of the verifier; under the criteria engine, the output that passed."""
+    """Result of the named verifier; without one, the output that passed."""
     attempts_used: int
     execution_metadata: dict[str, Any] = {}
     terms: Terms

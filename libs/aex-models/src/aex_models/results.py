@@ -13,74 +13,74 @@ from aex_models.thresholds import ComparisonOperator, MetricType
 
 
 class Verdict(StrEnum):
-    """The conclusion of verification about a candidate."""
+    """The result of verifying a candidate: passed, rejected or indeterminate."""
 
     PASSED = "passed"
     REJECTED = "rejected"
     INDETERMINATE = "indeterminate"
-    """The verifier itself could not tell: never the agent's fault, never counted, not paid."""
+    """The verifier itself failed. It is never the agent's fault, uses no attempt and costs nothing."""
 
 
 class Provenance(StrEnum):
     """The source of a metric's value."""
 
     COMPUTED = "computed"
-    """By the platform, from the candidate's output."""
+    """Computed by the platform from the candidate's output."""
     MEASURED = "measured"
-    """By the platform, about the contract."""
+    """Measured by the platform on the contract, such as a latency."""
     SELF_REPORTED = "self_reported"
-    """By the agent, unchecked."""
+    """Reported by the agent, unchecked."""
 
 
 METRIC_MISSING = "metric_missing"
-"""The code of a metric that the candidate gives nothing to compute from."""
+"""Error code of a metric for which the candidate holds nothing to compute it from."""
 CUSTOM_METRIC_FAILED = "custom_metric_failed"
-"""The code of a fault in the consumer's own metric code."""
+"""Error code of a failure of the consumer's own metric code."""
 
 
 class CriterionError(Frozen):
-    """The reason for a criterion without a comparison."""
+    """The reason why a criterion has no value to compare with its threshold."""
 
     code: str
     """`metric_missing`, `out_of_range`, `not_a_number`, `extractor_failed`, `custom_metric_failed`, …"""
     message: str = ""
-    """Empty where the reader may not know it."""
+    """Explanation; empty if the reader may not know it."""
     fault: Fault = Fault.AGENT
-    """A platform fault makes the whole verdict indeterminate."""
+    """Party at fault. A platform fault makes the whole verdict indeterminate."""
 
 
 class CriterionResult(Frozen):
-    """An evaluated criterion."""
+    """The result of one criterion: its value, its threshold and whether it is met."""
 
     metric: MetricName
     metric_type: MetricType
     value: bool | float | int | None = None
-    """Measured value; None if it is missing, in error or hidden from the reader."""
+    """The value; None if it is missing, in error or hidden from the reader."""
     criterion: CriterionIndex | None = None
     """Index of the criterion in the success criteria; None in older records."""
     threshold: Any
-    """Null in events and records where it is above 256 bytes: the criterion holds it."""
+    """The threshold. In events and records it is null above 256 bytes: the criterion holds it."""
     comparison: ComparisonOperator
     met: bool
     required: bool
-    """Effective: what was set, else what the aggregation implies."""
+    """The criterion's own setting, or the default of the aggregation."""
     weight: float
     bonus: Money = ZERO
     penalty: Money = ZERO
     error: CriterionError | None = None
     provenance: Provenance | None = None
     secret: bool = False
-    """Computed from evaluation data: told to the agent at feedback level `full` alone."""
+    """True if computed from evaluation data. An agent sees the value only at feedback level `full`."""
 
 
 class VerificationResult(Frozen):
-    """The verdict over one candidate, with all that led to it."""
+    """The verdict on a candidate, with the results that led to it."""
 
     verification_id: str
     contract_id: str
     verdict: Verdict
     success: bool
-    """Criteria ∧ named verifier ∧ science gate ∧ governance valid, each where the work has it."""
+    """True if criteria, named verifier, science gate and governance pass, as far as the work has them."""
     metrics: dict[str, bool | float | int] = {}
     provenance: dict[str, Provenance] = {}
     criterion_results: tuple[CriterionResult, ...] = ()

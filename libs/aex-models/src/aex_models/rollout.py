@@ -1,4 +1,4 @@
-"""Rollouts as trainers of reinforcement learning exchange them (spec file 4)."""
+"""Models of rollouts, the format of trainers of reinforcement learning (spec file 4)."""
 
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +13,7 @@ Count = Annotated[StrictInt, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 
 def parse_correlation_id(url: str) -> str | None:
-    """Return the `cid` in an inference URL's query; None for a text that is no URL or has none."""
+    """Return the query parameter `cid` of an inference URL; None if the text is no URL or has no `cid`."""
     try:
         parts = urlsplit(url)
         found = parse_qs(parts.query)
@@ -29,13 +29,13 @@ def _check_correlation_id(url: str) -> str:
 
 
 class _Open(Frozen):
-    """Rollout payloads come from other people's code: fields beyond ours are kept, not refused."""
+    """The base of rollout models. They keep unknown fields, because other programs write rollouts."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class RolloutStep(_Open):
-    """A step of an episode."""
+    """A step of an episode: an observation, the policy's action and its reward."""
 
     obs: Any
     """The policy's observation; `{}` if not recorded."""
@@ -48,12 +48,12 @@ class RolloutStep(_Open):
 
 
 class RolloutTrajectory(_Open):
-    """An episode."""
+    """An episode: the steps of a policy in an environment."""
 
     env_id: str
     policy_id: str
     inference_url: Annotated[str, Field(max_length=8_192), AfterValidator(_check_correlation_id)]
-    """Carries the correlation id as `?cid=`."""
+    """URL with the correlation id as its query parameter `cid`."""
     steps: Annotated[tuple[RolloutStep, ...], FailFast()]
     """May be empty."""
     length: Count
@@ -61,7 +61,7 @@ class RolloutTrajectory(_Open):
 
 
 class RolloutMetrics(_Open):
-    """The figures that a trainer reads."""
+    """The summary figures of a rollout that a trainer reads."""
 
     episode_returns: Annotated[tuple[StrictFloat, ...], FailFast()]
     mean_return: StrictFloat
@@ -70,13 +70,13 @@ class RolloutMetrics(_Open):
     events_score: StrictFloat | None = None
     details: dict[str, Any] | None = None
     outcome_score: Annotated[StrictFloat | None, Field(json_schema_extra={"deprecated": True})] = None
-    """Deprecated: read last, and with a warning."""
+    """Deprecated: used only if no other score is present, and with a warning."""
 
 
 class RolloutResponse(_Open):
-    """The output of a rollout task.
+    """The output of a rollout task: episodes of a policy and their metrics.
 
-    Its canonical score: `aex_outcomes.score_rollout`, which also reads old payloads that this model refuses.
+    `aex_outcomes.score_rollout` computes its score, also for old payloads that this model refuses.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""Changes between two JSON Schemas (draft 2020-12 as pydantic writes it) that break readers. Pure."""
+"""Comparison of two JSON Schemas, as pydantic writes them, for changes that break readers."""
 
 from collections.abc import Iterator, Mapping
 from operator import gt, lt
@@ -12,10 +12,10 @@ _EXACT = ("pattern", "format", "uniqueItems", "multipleOf")
 
 
 def find_breaking_changes(committed: Schema, current: Schema) -> list[str]:
-    """Return the breaking changes: removed fields, newly required ones, narrowed types and values.
+    """Return the changes that break readers: removed or newly required fields, narrowed types or values.
 
     Each is a JSON pointer and a reason: `/work/title: removed`. New optional fields, wider types and further enum
-    values do not break readers. Documents written under `committed` stay valid.
+    values do not break readers. Without breaking changes, documents that `committed` allows stay valid.
     """
     return list(_Comparison(committed, current).find_changes(committed, current, "", frozenset()))
 

@@ -1,4 +1,4 @@
-"""Scientific verification: the work's requirements, the peer review and the gate's result."""
+"""Models of scientific verification: requirements of a work, peer review, result of the science gate."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -60,11 +60,11 @@ class Science(Frozen):
     statistics: Annotated[tuple[StatisticSpec, ...], Field(max_length=100)] = ()
     """Statistics to recompute from raw data; each must be claimed."""
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
-    """The consumer's own raw data: recomputation prefers them to the agent's."""
+    """The consumer's own raw data. Recomputation uses them before the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS
     """`value_ranges`, `recompute_statistics`, `peer_review`, or the names of sanity checks of the domain."""
     strict: StrictBool = True
-    """True if a review between pass and rejection counts as a rejection."""
+    """True if a peer review between pass and rejection counts as a rejection."""
 
     @model_validator(mode="after")
     def _check_duplicates(self) -> "Science":
@@ -75,13 +75,13 @@ class Science(Frozen):
         return self
 
     def without_secrets(self) -> "Science":
-        """Return the part for every reader of the work."""
+        """Return a copy without the expected outcome and the digests of the consumer's data."""
         files = tuple(each.model_copy(update={"sha256": None}) for each in self.data)
         return self.model_copy(update={"expected_outcome": None, "data": files})
 
 
 class OutcomeVerdict(StrEnum):
-    """The degree to which a result answers the question."""
+    """The reviewer's verdict on how far a result answers the question."""
 
     ANSWERS_QUESTION = "answers_question"
     PARTIAL_ANSWER = "partial_answer"
@@ -106,7 +106,7 @@ class Recommendation(StrEnum):
 
 
 class ScientificReview(Frozen):
-    """A peer review of a claimed result. What only a reader could tell is None without a reader."""
+    """A peer review of a claimed result. Answers that only a judge can give are None without a judge."""
 
     outcome_verdict: OutcomeVerdict
     scientific_validity: ScientificValidity
@@ -124,40 +124,40 @@ class ScientificReview(Frozen):
 
 
 class ReviewFailure(StrEnum):
-    """The cause of a missing review."""
+    """The reason why a peer review is missing."""
 
     UNPARSABLE = "review_unparsable"
     UNREACHABLE = "reviewer_unreachable"
 
 
 class Reviewer(Frozen):
-    """The model and prompt of a review."""
+    """The judge model and the version of the prompt of a peer review."""
 
     model: str
     prompt_version: str
 
 
 class GateReason(Frozen):
-    """A reason for the gate's result, or for its warning."""
+    """A reason for the science gate's result or warning."""
 
     code: str
     """`value_mismatch`, `domain_violation`, `statistic_not_claimed`, `statistic_not_recomputed`, `nothing_recomputed`,
     `review_rejected`, `review_questionable`, `review_unparsable`, `reviewer_unreachable`, `data_unavailable`."""
     names: tuple[str, ...] = ()
-    """The claims, statistics or sanity checks that it is about."""
+    """The claims, statistics or sanity checks that the reason is about."""
     message: str = ""
-    """Holds no value and nothing of a review."""
+    """Explanation. It holds no value of the data and nothing of a peer review."""
 
 
 class ScienceResult(Frozen):
-    """The science gate's result for a candidate."""
+    """The result of the science gate, which checks a candidate's claims by arithmetic and peer review."""
 
     passed: bool | None
-    """Result of the gate; None if it is unknown."""
+    """True if the candidate passes the gate; None if that is unknown."""
     reasons: tuple[GateReason, ...] = ()
     """Reasons for not passing."""
     warnings: tuple[GateReason, ...] = ()
-    """Reasons for which a strict gate would not pass."""
+    """Reasons for which a strict gate would reject."""
     value_mismatches: tuple[ValueMismatch, ...] = ()
     domain_violations: tuple[DomainViolation, ...] = ()
     values_plausible: bool | None = None
@@ -166,6 +166,6 @@ class ScienceResult(Frozen):
     """True if all demanded statistics, or else all recomputed claims, match; None if there are none."""
     examination: Examination = Examination()
     review: ScientificReview | None = None
-    """As the arithmetic allows it: capped, never raised."""
+    """The peer review, made stricter where the arithmetic contradicts it."""
     review_failure: ReviewFailure | None = None
     reviewer: Reviewer | None = None

@@ -19,7 +19,7 @@ from aex_models.work import FeedbackLevel
 
 
 class CostLine(Frozen):
-    """A criterion and its gross amount before caps and floor; `criterion` and `threshold` as in results."""
+    """A criterion and its amount before caps and floor. Its other fields are those of `CriterionResult`."""
 
     metric: str
     value: bool | float | int | None = None
@@ -28,12 +28,12 @@ class CostLine(Frozen):
     comparison: ComparisonOperator
     met: bool
     amount: SignedMoney
-    """+ bonus earned, − penalty incurred, 0 otherwise."""
+    """A bonus earned is positive, a penalty incurred is negative, else 0."""
     secret: bool = False
 
 
 class Breakdown(Frozen):
-    """The parts of a total, under their trade names."""
+    """The parts of a total by payment model: CPC, CPA bonus and CPA penalty."""
 
     cpc: Money
     cpa_bonus: Money
@@ -41,7 +41,7 @@ class Breakdown(Frozen):
 
 
 class Cost(Frozen):
-    """The cost of one outcome. base + bonus − penalty = total, always."""
+    """The cost of an outcome. base + bonus − penalty = total."""
 
     contract_id: str
     currency: Currency
@@ -50,9 +50,9 @@ class Cost(Frozen):
     penalty: Money
     """At most base + bonus."""
     bonus_capped: Money
-    """Bonus earned but taken away by the budget's cap."""
+    """Part of the earned bonus above the budget's cap, which is not paid."""
     penalty_waived: Money
-    """Penalty incurred but taken away by the budget's cap or by the floor at 0."""
+    """Part of the incurred penalty that the budget's cap or the floor of 0 removes."""
     fee: TotalMoney
     """The platform's share of the total, borne by the agent."""
     total: TotalMoney
@@ -77,7 +77,7 @@ class SettlementStatus(StrEnum):
 
 
 class SettlementRevision(Frozen):
-    """A posted revision of a contract's cost."""
+    """A posted version of a contract's cost; a later correction reverses it."""
 
     revision: int
     cost: Cost
@@ -90,7 +90,7 @@ class SettlementRevision(Frozen):
 
 
 class Settlement(Frozen):
-    """The cost of a contract and its revisions."""
+    """The settlement of a contract: its current cost and all revisions of it."""
 
     contract_id: str
     work_id: str
@@ -103,14 +103,14 @@ class Settlement(Frozen):
     """Verdict; None if nothing was graded."""
     status: SettlementStatus
     revision: int
-    """The latest; it stands where `status` is `settled`."""
+    """Number of the latest revision. It is in force if `status` is `settled`."""
     revisions: tuple[SettlementRevision, ...]
     cost: Cost
     """Cost of the latest revision."""
     fee_rate: Rate = ZERO
     """Fee rate of the contract's terms, from which a replacement's fee is computed."""
     success_criteria: SuccessCriteria | None = None
-    """Criteria of the contract, where a line's threshold is above 256 bytes. Not shown: the lines are."""
+    """Criteria of the contract, stored only if a line's threshold is above 256 bytes. Readers do not see them."""
     disclosure: FeedbackLevel = FeedbackLevel.CRITERIA
     settled_at: Instant
     """Time of the first revision."""
@@ -126,7 +126,7 @@ class TransactionKind(StrEnum):
 
 
 class Posting(Frozen):
-    """A signed side of a ledger transaction."""
+    """A signed side of a ledger transaction: an amount on an account."""
 
     account: Annotated[str, Field(min_length=1, max_length=160)]
     """`consumer:{id}`, `agent:{id}`, `platform:fees`, `platform:cash`."""
@@ -136,7 +136,7 @@ class Posting(Frozen):
 
 
 class LedgerTransaction(Frozen):
-    """Postings that sum to zero in each currency. Never edited, never deleted."""
+    """A ledger transaction: postings that sum to zero in each currency. It is never changed or deleted."""
 
     id: str
     contract_id: str | None = None
@@ -157,7 +157,7 @@ class LedgerTransaction(Frozen):
 
 
 def sum_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
-    """Return the sum of the postings in each currency, in micros."""
+    """Return the sum of the postings' amounts in each currency, in micros."""
     sums: dict[str, int] = {}
     for posting in postings:
         sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
@@ -165,7 +165,7 @@ def sum_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
 
 
 class TransactionRequest(Frozen):
-    """A deposit or an adjustment, as finance sends it."""
+    """A request by finance to post a deposit or an adjustment."""
 
     kind: Literal[TransactionKind.DEPOSIT, TransactionKind.ADJUSTMENT]
     postings: tuple[Posting, ...] = Field(max_length=100, json_schema_extra={"minItems": 2})
@@ -181,7 +181,7 @@ class TransactionRequest(Frozen):
 
 
 class AccountEntry(Frozen):
-    """A posting as its account lists it."""
+    """A posting as an entry of its account, with the balance after it."""
 
     transaction_id: str
     contract_id: str | None = None
@@ -211,7 +211,7 @@ class Account(Frozen):
     account: str
     as_of: Instant
     complete_to: Instant | None
-    """Last sealed instant of the answer; None before anything was sealed."""
+    """Instant up to which the journal is sealed; None if nothing is sealed yet."""
     balances: tuple[AccountBalance, ...]
 
 
@@ -220,12 +220,12 @@ class TrialBalance(Frozen):
 
     as_of: Instant
     complete_to: Instant | None
-    """Last sealed instant: figures up to it never change; None if nothing is sealed yet."""
+    """Instant up to which the journal is sealed and figures never change; None if nothing is sealed yet."""
     accounts: tuple[AccountBalance, ...]
 
 
 class BreakdownRow(Frozen):
-    """A group of settlements. Keys outside the grouping are None."""
+    """The sums over one group of settlements. Keys by which they are not grouped are None."""
 
     agent: str | None = None
     consumer: str | None = None
@@ -242,9 +242,9 @@ class BreakdownRow(Frozen):
 
 
 class SettlementBreakdown(Frozen):
-    """Settlements by group, with a total for each currency."""
+    """Sums over settlements by group, with a total for each currency."""
 
     rows: tuple[BreakdownRow, ...]
     totals: tuple[BreakdownRow, ...]
     complete_to: Instant | None
-    """Last sealed instant that is counted; None before anything was sealed."""
+    """Instant of the last sealed batch that is counted; None if nothing is sealed yet."""

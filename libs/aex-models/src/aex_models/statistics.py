@@ -12,7 +12,7 @@ from aex_models.frozen import Frozen, StrictBool, StrictFloat
 from aex_models.numbers import is_finite_number
 
 StatisticName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
-"""The name of a recomputed value: `stat.NAME` is its metric, and NAME the claim to compare it with."""
+"""The name of a recomputed value. Its metric is `stat.NAME`, and the claim to compare is `NAME`."""
 
 
 def _printable(name: str) -> str:
@@ -31,7 +31,7 @@ MAX_LISTED = 1_000
 
 
 class Statistic(StrEnum):
-    """A statistic of one column, of two, or of two groups of rows."""
+    """A kind of statistic: of one column, of two columns, or of two groups of rows."""
 
     MEAN = "mean"
     """Arithmetic mean."""
@@ -50,7 +50,7 @@ class Statistic(StrEnum):
     SUM = "sum"
     """Sum of the values."""
     COUNT = "count"
-    """Rows that the filters keep; of a column: those of them in which it has a value."""
+    """Number of rows that match the filters; with a column, only of those with a value in it."""
     N_UNIQUE = "n_unique"
     """Number of different values."""
     PEARSON = "pearson"
@@ -84,7 +84,7 @@ OF_SEVERAL_INPUTS = OF_TWO_COLUMNS | OF_TWO_GROUPS | {Statistic.BH_COUNT}
 
 
 class FilterOp(StrEnum):
-    """The comparison of a cell. `>`, `>=`, `<`, `<=`, `=`, `==` and `!=` are also accepted."""
+    """The operator of a filter. The signs `>`, `>=`, `<`, `<=`, `=`, `==` and `!=` are also accepted."""
 
     GT = "gt"
     """Keeps cells above the value."""
@@ -103,7 +103,7 @@ class FilterOp(StrEnum):
 
 
 MISSING_WORDS = ("", "NA", "N/A", "null", "NULL", "None")
-"""Texts that stand for a value that is not there."""
+"""Texts that mean a missing value."""
 BLANKS = " \t"
 """Characters to strip around a cell."""
 
@@ -121,7 +121,7 @@ def _parse_operator(value: Any) -> Any:
 
 
 class Filter(Frozen):
-    """A condition on a row. A cell without a value meets none."""
+    """A condition on a column's cell, which selects rows. A missing value meets no condition."""
 
     column: ColumnName
     """Column of the cell."""
@@ -147,7 +147,7 @@ class Filter(Frozen):
         return self
 
     def _check_text(self, value: Any) -> None:
-        """Refuses a text that no cell is read as: the condition would say something else than it seems to."""
+        """Refuse a text that no cell can hold: the condition would not select what it seems to."""
         if not isinstance(value, str):
             return
         if value != value.strip(BLANKS):
@@ -162,7 +162,7 @@ Group = Annotated[tuple[Filter, ...], Field(min_length=1, max_length=MAX_FILTERS
 
 
 class StatisticSpec(Frozen):
-    """A statistic: its columns, rows and file."""
+    """A statistic to recompute from raw data: its columns, its filters of rows and its file."""
 
     name: StatisticName
     """Name of the claim to compare with, and of the metric `stat.NAME`."""
@@ -181,16 +181,16 @@ class StatisticSpec(Frozen):
     alpha: Annotated[StrictFloat, Field(gt=0, le=1)] | None = None
     """Largest adjusted value that `bh_count` counts."""
     where: Annotated[tuple[Filter, ...], Field(max_length=MAX_FILTERS)] = ()
-    """Filters that a row has to match."""
+    """Filters of rows. A row has to match all of them."""
     artifact: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """The name of the file; unset: the first that has the columns, the consumer's own before the agent's."""
+    """Name of the file; None means the first file that has the columns, the consumer's before the agent's."""
     tolerance: Annotated[StrictFloat, Field(ge=0, le=1)] = 0.01
-    """Relative error up to which a claim matches."""
+    """Largest relative error at which a claim still matches."""
 
     @model_validator(mode="before")
     @classmethod
     def _normalise(cls, raw: Any) -> Any:
-        """`quantile(0.9)` is `quantile` with q = 0.9; one column may stand in `columns`, two in `column`."""
+        """Accept other spellings: `quantile(0.9)`, one column in `columns`, two columns in `column`."""
         if not isinstance(raw, dict):
             return raw
         normalised = dict(raw)
@@ -237,13 +237,13 @@ class StatisticSpec(Frozen):
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
-        """Every column that it reads, each once."""
+        """Return the columns that the statistic and its filters read, each once."""
         read = (*((self.column,) if self.column else ()), *self.columns, *(each.column for each in self.filters))
         return tuple(dict.fromkeys(read))
 
 
 class DerivedSpec(StatisticSpec):
-    """A statistic outside the work's list, named by its claim or by its column."""
+    """A statistic that the work does not list. It is named after a claim or a column."""
 
     name: ClaimName
     """Name of the claim to compare with."""

@@ -1,4 +1,4 @@
-"""Comparisons by metric type, and the thresholds that fit them (the table of spec file 2)."""
+"""Comparisons that each metric type allows, and the thresholds that fit them (spec file 2)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -73,7 +73,7 @@ COMPARISONS: Mapping[MetricType, frozenset[str]] = {
     MetricType.MATCHES_SCHEMA: _EQUALITY,
     MetricType.CONTAINS: _ORDERED | _TERMS,
 }
-"""The comparisons that each metric type takes."""
+"""The comparisons that each metric type allows."""
 
 UNIT_TYPES = frozenset(map(MetricType, ("accuracy", "bleu_score", "rouge_score", "f1_score", "contains")))
 """Types whose values and thresholds lie in [0, 1]."""
@@ -83,7 +83,10 @@ MAX_TERM_LENGTH = 500
 
 
 def find_threshold_problem(metric_type: MetricType, comparison: ComparisonOperator, threshold: Any) -> str | None:
-    """Return why `threshold` does not fit, or None. Assumes that the type allows the comparison."""
+    """Return why `threshold` does not fit the metric type and the comparison; None if it fits.
+
+    The metric type has to allow the comparison.
+    """
     if comparison in _TERMS:
         return _terms_problem(threshold)
     if metric_type is MetricType.MATCHES_SCHEMA:

@@ -1,4 +1,4 @@
-"""Errors in JSON documents: messages in JSON's terms, locations, and suggestions for misspelt names."""
+"""Messages for pydantic's validation errors in the terms of JSON, with suggestions for misspelt names."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,23 +15,26 @@ _TYPES = {
 }
 _CONTAINERS = {"Tuple": "Array", "List": "Array", "Set": "Array", "Frozenset": "Array", "Dictionary": "Object"}
 _OF_MEMBER = "invalid_claim"
-"""Type of an error in a member of a mapping; pydantic locates it at the mapping."""
+"""Type of an error in a member of a mapping. Pydantic gives the mapping as its location."""
 MAX_EDITS = 2
-"""Insertions, deletions and replacements of a character, up to which a name is suggested; case is not counted."""
+"""Largest number of inserted, deleted or replaced characters at which a name is suggested. Case is ignored."""
 
 
 def error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
-    """Return the location of an error of `ValidationError.errors()`, down to the member."""
+    """Return the keys and indexes from the root to the value of an error of `ValidationError.errors()`.
+
+    For an error in a member of a mapping, the member's name is included.
+    """
     location: tuple[int | str, ...] = tuple(error["loc"])
     member = _member(error)
     return location if member is None else (*location, member.replace("~1", "/").replace("~0", "~"))
 
 
 def message_of(error: Mapping[str, Any], model: Any = None) -> str:
-    """Return the message in JSON's terms: arrays, objects, null; with suggestions for misspelt names.
+    """Return the message of an error of `ValidationError.errors()` in the terms of JSON.
 
-    `model` is the type that was validated; its fields are named for an unknown one. A misspelt word of an enumeration,
-    which `input` of the error holds, gets a suggestion.
+    It speaks of arrays, objects and null, and suggests a name for a misspelt field or a misspelt word of an
+    enumeration. `model`: the type that was validated, for the names of its fields.
     """
     message, kind = str(error["msg"]), error["type"]
     if kind == "extra_forbidden":
@@ -50,7 +53,10 @@ def message_of(error: Mapping[str, Any], model: Any = None) -> str:
 
 
 def unknown_field_message(location: Sequence[int | str], model: Any) -> str:
-    """Return the message on an unknown field of `model`: the closest known name, or all of them."""
+    """Return the message for an unknown field, with the closest known name or else all known names.
+
+    `location`: the keys and indexes from the root of `model` to the unknown field.
+    """
     name, known = str(location[-1]), _fields_at(location[:-1], model)
     suggestion = format_suggestion(name, known)
     fields = f"; known here: {', '.join(known)}" if known and not suggestion else ""
@@ -58,7 +64,7 @@ def unknown_field_message(location: Sequence[int | str], model: Any) -> str:
 
 
 def _fields_at(location: Sequence[int | str], model: Any) -> tuple[str, ...]:
-    """Return the fields of the models at a location within `model`; it may name branches of unions."""
+    """Return the fields of the models at a location in `model`, which may name branches of unions."""
     kinds = list(_models_in(model))
     for segment in location:
         inner = [each for kind in kinds for each in _models_of_field(kind, segment)]
@@ -73,7 +79,7 @@ def _models_of_field(model: type[BaseModel], segment: int | str) -> Iterator[typ
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models within a type, such as those of a list or a union."""
+    """Yield the pydantic models within a type annotation, such as those of a list or a union."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
@@ -92,17 +98,17 @@ def _member(error: Mapping[str, Any]) -> str | None:
 
 
 def find_closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that takes the fewest edits, the first of several; None above `MAX_EDITS`.
+    """Return the known name with the fewest edits from `name`; None if all need more than `MAX_EDITS`.
 
-    Of names that differ in case alone the one with the fewest such differences wins: `rougel` is `rougeL`, not
-    `rouge1`. A name needs more characters than edits: two edits turn any name of two letters into another.
+    Differences of case are no edits, but decide between equal counts: for `rougel` the result is `rougeL`, not
+    `rouge1`. A name must have more characters than edits: two edits turn any name of two letters into another.
     """
     ranked = ((rank, each) for each in known if (rank := _rank(name, each)) is not None)
     return min(ranked, key=lambda found: found[0], default=(None, None))[1]
 
 
 def format_suggestion(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean rougeL?`, to follow a message, for an unknown name; empty if none is close."""
+    """Return a suffix for a message, such as `; did you mean rougeL?`; empty if no known name is close."""
     closest = find_closest_name(name, known)
     return "" if closest is None else f"; did you mean {closest}?"
 
@@ -117,7 +123,10 @@ def _rank(name: str, known: str) -> tuple[int, int] | None:
 
 
 def _count_edits(left: str, right: str, most: int) -> int | None:
-    """Return the edit distance; None above `most`. Compares at most `3 ** most` suffixes."""
+    """Return the number of edits from one text to the other; None above `most`.
+
+    It compares at most `3 ** most` pairs of suffixes.
+    """
     if abs(len(left) - len(right)) > most:
         return None
     start = next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)

@@ -1,4 +1,4 @@
-"""Work: what a consumer wants done, how it is judged, and what it may cost."""
+"""Models of works: what a consumer wants done, how it is judged, and what it may cost."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ class BasePolicy(StrEnum):
     """The condition under which the base (CPC) is paid."""
 
     JUDGED = "judged"
-    """As soon as one candidate was judged."""
+    """Payment once one candidate was judged."""
     ON_SUCCESS = "on_success"
     """Only where the outcome succeeds."""
 
@@ -59,18 +59,18 @@ class Budget(Frozen):
 
 
 class EvaluationBlob(Frozen):
-    """The content of a work's evaluation blob, as canonical JSON.
+    """The secret content of a work, stored as a blob of canonical JSON.
 
-    Other services carry its digest. The salt keeps the digest from revealing the data.
+    Other services get only its digest. The random salt prevents guessing the content by its digest.
     """
 
     salt: Annotated[str, Field(min_length=32)]
     evaluation: Evaluation | None = None
     science: Science | None = None
     input: dict[str, Any] = {}
-    """Input of the work, which agents read, too; used to try code or a reference before any award."""
+    """Input of the work, for dry runs of custom code or of a reference before an award."""
     success_criteria: SuccessCriteria | None = None
-    """The same of the criteria."""
+    """Success criteria of the work, for the same dry runs."""
 
 
 class VerificationPolicy(Frozen):
@@ -83,7 +83,7 @@ class VerificationPolicy(Frozen):
     verifier: Identifier | None = None
     """The name of a verifier that the operator registered."""
     deadline_s: Annotated[StrictInt, Field(ge=1, le=31_536_000)] = 604_800
-    """Seconds from the award; 7 days unless said otherwise."""
+    """Seconds from the award to the deadline; 7 days by default."""
 
 
 GENERAL = "general"
@@ -92,7 +92,7 @@ WorkDomain = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za
 
 
 class WorkSubmission(Frozen):
-    """A work as its consumer submits it."""
+    """A work as its consumer submits it, before it has an id and a status."""
 
     title: ShortText
     """Title in lists and pages."""
@@ -117,14 +117,14 @@ class WorkSubmission(Frozen):
 
 
 class EvaluationRef(Frozen):
-    """The salted digest and the size of a work's evaluation blob."""
+    """A reference to a work's evaluation blob: its salted SHA-256 digest and its size in bytes."""
 
     digest: Sha256
     size: int
 
 
 class Work(Frozen):
-    """A published work."""
+    """A published work. `evaluation` is None for everyone but its consumer."""
 
     work_id: str
     consumer_id: str
@@ -143,7 +143,7 @@ class Work(Frozen):
 
 
 class Problem(Frozen):
-    """A problem in a request's body."""
+    """A problem in the body of a request: its location, code and message."""
 
     path: str
     """JSON pointer into the body."""
@@ -152,7 +152,7 @@ class Problem(Frozen):
 
 
 class LintWarning(Frozen):
-    """Something that is valid but hardly meant."""
+    """A warning about a setting that is valid but probably a mistake."""
 
     code: str
     path: str
@@ -161,7 +161,7 @@ class LintWarning(Frozen):
 
 
 class QuoteCase(Frozen):
-    """An end of the price range and a case that reaches it."""
+    """The lowest or highest cost of a contract, and a case in which it is reached."""
 
     base: Money
     bonus: Money
@@ -174,15 +174,15 @@ class QuoteCase(Frozen):
 
 
 class CheckedWork(Work):
-    """A work whose custom code or reference was tried, as its consumer sees it."""
+    """A work after the dry run of its custom code or reference, as its consumer sees it."""
 
     problems: tuple[Problem, ...] = ()
-    """Reasons of the refusal."""
+    """Reasons for which the work was refused."""
     warnings: tuple[LintWarning, ...] = ()
 
 
 class Quote(Frozen):
-    """The exact least and most that a contract can cost over all reachable outcomes."""
+    """The exact lowest and highest cost of a contract over all feasible outcomes."""
 
     currency: Currency
     minimum: QuoteCase
@@ -197,7 +197,7 @@ class WorkAnswer(Work):
 
 
 class WorkValidation(Frozen):
-    """The answer of `POST /v1/work/validate`."""
+    """The answer of `POST /v1/work/validate`: problems and warnings of a work, and its price quote."""
 
     valid: bool
     problems: tuple[Problem, ...] = ()

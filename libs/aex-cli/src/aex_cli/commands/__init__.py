@@ -14,5 +14,5 @@ Config = Annotated[
 
 
 def create_command_group(summary: str) -> typer.Typer:
-    """Return an application for sub-commands."""
+    """Return an empty typer application for sub-commands, with `summary` as its help text."""
     return typer.Typer(rich_markup_mode="markdown", add_completion=False, no_args_is_help=True, help=summary)

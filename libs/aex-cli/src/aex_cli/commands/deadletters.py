@@ -24,14 +24,14 @@ _PAGE = 200
 
 @dataclass(frozen=True, slots=True)
 class ServiceDeadLetter:
-    """A dead letter and the service whose handler failed."""
+    """A dead letter, and the name of the service whose handler failed."""
 
     service: str
     dead_letter: DeadLetter
 
 
 async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], limit: int) -> list[ServiceDeadLetter]:
-    """List the newest `limit` dead letters of each service, newest first."""
+    """Return the newest `limit` dead letters of each service, sorted by time, newest first."""
     found: list[ServiceDeadLetter] = []
     for service in services:
         if has_store(settings, service):
@@ -42,7 +42,7 @@ async def list_dead_letters(settings: RuntimeSettings, services: Sequence[str], 
 
 
 async def replay_dead_letter(settings: RuntimeSettings, services: Sequence[str], letter_id: str) -> str | None:
-    """Replay one dead letter and return its service; None if no service has it."""
+    """Replay the dead letter with this id and return the name of its service; None if no service has it."""
     for service in services:
         if has_store(settings, service):
             async with _open_dead_letters(settings, service) as (letters, bus):
@@ -52,7 +52,7 @@ async def replay_dead_letter(settings: RuntimeSettings, services: Sequence[str],
 
 
 async def replay_all_dead_letters(settings: RuntimeSettings, service: str, on_replayed: Callable[[str], None]) -> int:
-    """Replay all present dead letters of a service, oldest first, and return their number.
+    """Replay the current dead letters of a service, oldest first, and return how many were replayed.
 
     `on_replayed` is called with the id of each.
     """

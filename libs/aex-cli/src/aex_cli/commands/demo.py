@@ -1,4 +1,4 @@
-"""`aex demo`: the main job on real text and data, step by step."""
+"""`aex demo`: publish, deliver, verify and settle three works, and print each step."""
 
 import asyncio
 import os

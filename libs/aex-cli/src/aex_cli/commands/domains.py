@@ -22,7 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON as in the API.")]
 
 @app.command("list", epilog="Example: `aex domains list --folder my_domains`")
 def list_command(folder: Folder = None, as_json: AsJson = False) -> None:
-    """List every domain: the packaged ones and those of a folder."""
+    """List all domains: the packaged ones and those of a folder."""
     registry = _load_registry(folder)
     if as_json:
         write_json([project(each, Audience.CONSUMER) for each in registry.domains])
@@ -57,7 +57,7 @@ def check_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A domain's YAML file.")],
     folder: Folder = None,
 ) -> None:
-    """Check a domain file: its shape, and its names against the packaged domains and those of a folder.
+    """Check the shape of a domain file, and its names against the packaged domains and those of a folder.
 
     Exit codes: 0 valid, 1 invalid, with every problem printed, 2 unreadable file or wrong option.
     """

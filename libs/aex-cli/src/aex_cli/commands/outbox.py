@@ -24,7 +24,7 @@ _COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", 
 Row = dict[str, Any]
 T = TypeVar("T")
 Act = Callable[[ParkedEvents, EventData, str], Awaitable[T]]
-"""Acts on the event of an id. Raises `NoSuchParkedEvent`."""
+"""A function that acts on the parked event with an id. Raises `NoSuchParkedEvent` if there is none."""
 
 app = create_command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
 Service = Annotated[str | None, typer.Option(help=f"One of {', '.join(MODULES)}.", show_default="all")]
@@ -56,7 +56,7 @@ def show_command(
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
 ) -> None:
-    """Print one parked event as JSON, without its data: they may be secret."""
+    """Print one parked event as JSON, without its data, which may be secret."""
 
     async def get(parked: ParkedEvents, _: EventData, event_id: str) -> Stored[ParkedEvent]:
         return await parked.get(event_id)
@@ -69,7 +69,7 @@ def show_command(
 def replay_command(
     event: EventId = None, every: All = False, service: Service = None, data_dir: DataDir = DEFAULT_DIR
 ) -> None:
-    """Return parked events to the outbox, encoded again. Remove the cause first."""
+    """Put parked events back into the outbox, which sends them again. Remove the cause first."""
 
     async def replay(parked: ParkedEvents, event_data: EventData, event_id: str) -> None:
         await parked.replay(event_id, event_data)
@@ -85,7 +85,7 @@ def discard_command(
     service: Service = None,
     data_dir: DataDir = DEFAULT_DIR,
 ) -> None:
-    """Delete parked events permanently: their effect is missing then. Logged with `audit=true`."""
+    """Delete parked events permanently, so that they never take effect. Logged with `audit=true`."""
     if not reason.strip():
         raise UserError("--reason is empty", "say why the event is not needed")
 
@@ -96,7 +96,7 @@ def discard_command(
 
 
 def _act(done: str, act: Act[None], event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
-    """Apply the action to one event, or to all of the chosen services, and print what was done."""
+    """Apply an action to one parked event, or to all of the chosen services, and print the result."""
     if every == (event is not None):
         raise UserError("name one event, or --all", "see aex outbox list")
     settings, services = read_suite_settings(data_dir), select_services(service)
@@ -118,7 +118,10 @@ async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: 
 
 
 async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event: str, act: Act[T]) -> tuple[str, T]:
-    """Act on the event; return its service and the result. Raises `UserError` where no service has it."""
+    """Apply an action to an event; return its service and the action's result.
+
+    Raises `UserError` if no service has the event.
+    """
     for service in services:
         if has_store(settings, service):
             async with _open_parked(settings, service) as (parked, event_data):
@@ -128,7 +131,10 @@ async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event:
 
 
 async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -> int:
-    """Act on all parked events, the oldest first; return the number of those that were still parked."""
+    """Apply an action to all parked events of a service, oldest first, and return their number.
+
+    Events that another command replayed or discarded meanwhile do not count.
+    """
     if not has_store(settings, service):
         return 0
     count = 0
@@ -144,7 +150,7 @@ async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -
 
 @asynccontextmanager
 async def _open_parked(settings: RuntimeSettings, service: str) -> AsyncIterator[tuple[ParkedEvents, EventData]]:
-    """Yield a service's parked events, and the data of large ones."""
+    """Open the stores of a service and yield its parked events, and the store of large events' data."""
     async with open_service_backends(settings, service) as backends:
         try:
             yield ParkedEvents(service, backends.store, backends.clock), backends.event_data

@@ -27,7 +27,7 @@ app = create_command_group("Export the outcomes of contracts, as records or as r
 
 
 class LineFormat(StrEnum):
-    """The content of each exported line."""
+    """The content of each exported line: outcome records, or rollouts."""
 
     JSONL = "jsonl"
     ROLLOUTS = "rollouts"
@@ -88,7 +88,7 @@ def export(
 
 
 def _write(lines: Iterator[bytes], out: Path | None) -> int:
-    """Write the lines and return their number."""
+    """Write the lines to a file, or to stdout if `out` is None, and return their number."""
     count = 0
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(write_atomically(out)) if out else sys.stdout.buffer
@@ -102,7 +102,7 @@ def _write(lines: Iterator[bytes], out: Path | None) -> int:
 
 @contextmanager
 def _show_progress(*, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each line. The total is unknown."""
+    """Show progress and yield the function to call after each line. The total is unknown."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} exported"), TimeElapsedColumn())
     disabled = not (enabled and console.is_terminal)

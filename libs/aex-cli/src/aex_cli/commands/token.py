@@ -1,4 +1,4 @@
-"""`aex token`: a bearer token signed with the suite's key; durations and the key for other commands."""
+"""`aex token` prints a bearer token. Other commands get the signing key and the token issuer here."""
 
 import re
 from datetime import timedelta
@@ -25,7 +25,7 @@ MAX_DURATION = timedelta(days=365)
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return `90s`, `15m`, `12h` or `7d` as a timedelta.
+    """Parse a duration such as `90s`, `15m`, `12h` or `7d`.
 
     Raises `UserError` for any other text, for 0 and for more than a year.
     """
@@ -37,9 +37,9 @@ def parse_duration(text: str) -> timedelta:
 
 
 def load_or_create_signing_key(data_dir: Path) -> LocalKey:
-    """Return the key of `AEX_KEY_FILE`, else the data directory's key; create a missing one.
+    """Return the key in the file `AEX_KEY_FILE`, or else the key of the data directory.
 
-    Raises `UserError` for a key that others can read.
+    A missing directory, and a missing key in it, are created. Raises `UserError` for a key that others can read.
     """
     key_file = read_settings(data_dir).key_file
     try:
@@ -49,7 +49,7 @@ def load_or_create_signing_key(data_dir: Path) -> LocalKey:
 
 
 def create_token_issuer(data_dir: Path) -> LocalIssuer:
-    """Return the issuer of tokens signed by `load_or_create_signing_key`."""
+    """Return an issuer of bearer tokens, signed with the key of `load_or_create_signing_key`."""
     return LocalIssuer(load_or_create_signing_key(data_dir), WallClock(), RandomIds())
 
 
@@ -65,9 +65,9 @@ def token(
     data_dir: DataDir = DEFAULT_DIR,
     ttl: Annotated[str, typer.Option(help="Lifetime: 90s, 15m, 12h, 7d.")] = "12h",
 ) -> None:
-    """Print only a bearer token for the suite on this data directory.
+    """Print a bearer token, and nothing else, for the suite on this data directory.
 
-    A missing key is created: the token is valid as soon as `aex up` runs.
+    A missing key is created, so the token is valid as soon as `aex up` runs.
     """
     if role is Audience.SERVICE and read_settings(data_dir).service_tokens == "google":
         raise UserError(

@@ -1,4 +1,4 @@
-"""`aex up`: the four services on this machine."""
+"""`aex up`: run the four services on this machine."""
 
 import asyncio
 import os
@@ -53,15 +53,19 @@ def up(
 
 
 def suite_policy_for_replicas(replicas: int) -> SuitePolicy:
-    """Return the default policy with the start time multiplied by `replicas`: all start in parallel."""
+    """Return the default limits of the suite, with `replicas` times as long to become ready.
+
+    All replicas start at the same time and share the processors.
+    """
     default = SuitePolicy()
     return replace(default, ready_s=default.ready_s * replicas)
 
 
 def run_suite(specs: Sequence[ServiceSpec], data_dir: Path, config: Path | None, policy: SuitePolicy) -> int:
-    """Run the services on the data directory until a stop signal; return the exit code.
+    """Run the services on a data directory until a stop signal, and return the exit code.
 
-    Raises `UserError` when the directory or a port is taken, `CommandFailed` when a service does not start or stay up.
+    Locks the directory, prints the ready line, and restarts services that end. Raises `UserError` if the directory or a
+    port is taken, `CommandFailed` if a service does not start or ends too often.
     """
     begin = time.monotonic()
     root = open_data_directory(data_dir)

@@ -1,4 +1,4 @@
-"""`aex verify`: the verdict on one output, offline, as the services would give it."""
+"""`aex verify`: the verdict on one output, offline, by the same engine as the services."""
 
 from typing import Annotated
 
@@ -96,14 +96,14 @@ def verify(
 
 
 def _read(**paths: str | None) -> dict[str, InputDocument | None]:
-    """Read the documents by option. Raises `UserError` if two of them are standard input."""
+    """Read the files that options name, by option. Raises `UserError` if two are standard input."""
     if sum(path == STDIN for path in paths.values()) > 1:
         raise UserError("only one of the files can be standard input", "give - to one option")
     return {name: None if path is None else read_document(f"--{name}", path) for name, path in paths.items()}
 
 
 def _warn_about_candidate(output: InputDocument | None) -> None:
-    """Print a note if the output looks like a candidate: it is legal JSON, but not what is meant."""
+    """Print a note if the file of the output seems to hold a complete candidate instead."""
     value = output.value if output else None
     if isinstance(value, dict) and "output" in value and set(value) <= set(Candidate.model_fields):
         name = output.name if output else ""
@@ -111,7 +111,7 @@ def _warn_about_candidate(output: InputDocument | None) -> None:
 
 
 def _examine(request: OfflineRequest, candidate: Candidate, raw: RawFiles, catalog: Catalog) -> ScienceResult | None:
-    """Return the science gate's result; None for a work without science."""
+    """Run the science gate and return its result; None for a work without science."""
     if request.trial.science is not None:
         return examine_science(request.trial.science, request.trial.domain, candidate, raw, catalog)
     if raw.artifacts or raw.data or candidate.claimed_values:
@@ -120,7 +120,7 @@ def _examine(request: OfflineRequest, candidate: Candidate, raw: RawFiles, catal
 
 
 def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: ScienceResult | None) -> VerificationResult:
-    """Return the engine's result. A work without criteria and science passes on delivery."""
+    """Return the engine's result for the output. Without criteria and science, any output passes."""
     criteria = trial.success_criteria
     payload = {
         "contract_id": "none",
@@ -146,7 +146,7 @@ def _print_verdict(
     ruling: VerifierRuling | None,
     report: Report,
 ) -> None:
-    """Print the verdict; `result` combines the engine's result with the ruling."""
+    """Print the verdict. `result` combines `engine_result` with the ruling of the named verifier."""
     summary = verdict_report.summarize_verdict(request.trial.success_criteria, engine_result)
     if ruling is not None:
         summary = f"{named_verifier.summarize_ruling(str(request.policy.verifier), ruling)}; {summary}"

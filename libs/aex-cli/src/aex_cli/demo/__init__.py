@@ -1,1 +1,1 @@
-"""`aex demo`: the main job on real text and data, step by step."""
+"""The demo that `aex demo` runs: three works from publication to settlement."""

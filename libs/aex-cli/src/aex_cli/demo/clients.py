@@ -1,4 +1,4 @@
-"""The demo's parties: one SDK client with a token of its own for each."""
+"""The parties of the demo. Each has an SDK client with its own token."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ OPERATOR = "olga"
 
 @dataclass(frozen=True, slots=True)
 class DemoClients:
-    """The clients of consumer, agents, finance and operator."""
+    """The SDK clients of the demo's parties: consumer, three agents, finance and operator."""
 
     consumer: AsyncAexClient
     wordsmith: AsyncAexClient
@@ -33,9 +33,9 @@ class DemoClients:
 
 @asynccontextmanager
 async def open_demo_clients(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncIterator[DemoClients]:
-    """Open the clients of a running suite.
+    """Yield one client for each party of the demo, with tokens from `issuer`; close them at the end.
 
-    Consumer and agents belong to different organisations: self-dealing is held.
+    Consumer and agents belong to different organisations, because governance holds outcomes within one.
     """
     # No proxies: those of the environment may not reach loopback.
     async with httpx.AsyncClient(trust_env=False) as http:

@@ -22,13 +22,16 @@ Image = tuple[int, ...]
 
 
 def require_package(module: str, package: str) -> None:
-    """Raise `UserError` if the package is missing. Does not import it: that may take a second."""
+    """Raise `UserError` if the module is not installed. `package`: its name for the message.
+
+    The module is not imported, which may take a second.
+    """
     if find_spec(module) is None:
         raise UserError(f"the demo needs {package}, which is not installed", "pip install 'aex-cli[demo]'")
 
 
 def load_training_digits() -> tuple[list[Image], list[int]]:
-    """Return images and labels of scikit-learn's digits (UCI, 1998), without those of the work."""
+    """Return scikit-learn's images of digits (UCI, 1998) and their labels, without those of the work."""
     from sklearn.datasets import load_digits  # noqa: PLC0415 it takes a second, beside the services' start
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
@@ -42,9 +45,9 @@ def load_training_digits() -> tuple[list[Image], list[int]]:
 
 
 class DigitReader:
-    """Linear discriminant analysis over the pixels, with the shrinkage of Ledoit and Wolf.
+    """A classifier of digits: linear discriminant analysis of the pixels, with Ledoit–Wolf shrinkage.
 
-    Its closed form takes hundredths of a second and gives the same model on every machine.
+    It trains within hundredths of a second and gives the same model on every machine.
     """
 
     def __init__(self, images: Sequence[Image], labels: Sequence[int]) -> None:
@@ -55,7 +58,7 @@ class DigitReader:
         self._model, self.training_ms = steps.run_and_measure_ms(lambda: model.fit(images, labels))
 
     def label_images(self, images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return a label and the model's confidence, in [0, 1], for each `{id, pixels}`."""
+        """Return `{id, label, confidence}` for each image `{id, pixels}`; the confidence is in [0, 1]."""
         labels = [int(label) for label in self._model.classes_]
         rows = [list(map(float, row)) for row in self._model.predict_proba([each["pixels"] for each in images])]
         return [
@@ -65,7 +68,10 @@ class DigitReader:
 
 
 async def run_digits_work(clients: DemoClients, training: Awaitable[DigitReader], report: Report) -> OutcomeView:
-    """Run work 2 and return its outcome. Raises `DemoFailed`."""
+    """Run the demo's second work, labelled digits; print its steps and return its outcome.
+
+    Raises `DemoFailed` if a result differs from the expected one.
+    """
     submission = read_example_work("digits")
     report.print_heading(f"Work 2: {submission.title}")
     reader = await training

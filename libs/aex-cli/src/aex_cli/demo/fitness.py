@@ -1,4 +1,4 @@
-"""Work 3 of the demo: a false claim about the consumer's data is rejected, the true one is paid.
+"""Work 3 of the demo: a false claim about the consumer's data is rejected, a true one is paid.
 
 The claim is the mean fitness of a deep mutational scan.
 """
@@ -20,11 +20,11 @@ from aex_models.work import WorkSubmission
 _TRUE = {"metric_type": "boolean", "comparison": "eq", "threshold": True}
 DOMAIN = "bioinformatics/DMS"
 IMPLAUSIBLE_MEAN = Decimal("11.17")
-"""Mean fitness read off a wrong plot; its data gave about -0.4, and the domain ends at 2."""
+"""A false mean fitness. The data give about -0.4, and the domain ends at 2."""
 
 
 def generate_fitness_csv() -> bytes:
-    """Return the consumer's CSV file: a score for each of 400 mutants, the same in every demo."""
+    """Return the consumer's data as a CSV file: a score for each of 400 mutants, equal in every demo."""
     dice = random.Random(5)  # noqa: S311 not a secret
     scores = (round(max(-4.9, min(1.9, dice.gauss(-0.4, 0.7))), 3) for _ in range(400))
     rows = (f"M{position}A,{score}" for position, score in enumerate(scores, start=1))
@@ -37,7 +37,10 @@ def compute_mean_claim(csv_table: str) -> Decimal:
 
 
 def build_fitness_work(data_digest: str, csv_table: str) -> WorkSubmission:
-    """Return the consumer's work: the claim must be plausible and match the consumer's data."""
+    """Return the consumer's work, which requires a plausible claim that matches the consumer's data.
+
+    `data_digest`: the SHA-256 of the uploaded data. `csv_table`: the data as input for the agent.
+    """
     return WorkSubmission.model_validate(
         {
             "title": "Mean fitness of a deep mutational scan",
@@ -61,7 +64,10 @@ def build_fitness_work(data_digest: str, csv_table: str) -> WorkSubmission:
 
 
 async def run_fitness_work(clients: DemoClients, report: Report) -> OutcomeView:
-    """Run work 3 and return its outcome. Raises `DemoFailed`."""
+    """Run the demo's third work, a scientific claim; print its steps and return its outcome.
+
+    Raises `DemoFailed` if a result differs from the expected one.
+    """
     report.print_heading("Work 3: Mean fitness of a deep mutational scan")
     table = generate_fitness_csv()
     data = await clients.consumer.upload_artifact(table, service=Service.WORK_PUBLISHER)
@@ -89,7 +95,7 @@ async def run_fitness_work(clients: DemoClients, report: Report) -> OutcomeView:
 
 
 async def _show_rejection(clients: DemoClients, attempt: AttemptView, report: Report) -> None:
-    """Show the rejection to an operator, and the agent's feedback, which holds no figure of the data."""
+    """Print the rejection as an operator sees it, and the agent's feedback, which shows no data."""
     visible = await clients.operator.get_attempt(attempt.contract_id, attempt.attempt_id)
     result = steps.require(visible.result, "the result of the implausible claim")
     found = steps.require(result.science, "the science result of the implausible claim")

@@ -1,4 +1,4 @@
-"""The demo from its first line to its last, around a running suite."""
+"""The run of the demo: start the suite, run the three works, show the settlement, stop the suite."""
 
 import asyncio
 import shlex
@@ -29,11 +29,14 @@ _EMULATORS = ("FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST", "STORAGE_EMULAT
 
 
 class Interrupted(Exception):
-    """A stop signal before the end of the demo."""
+    """The error for a stop signal before the end of the demo."""
 
 
 def plan_suite_on_free_ports(port_base: int) -> tuple[ServiceSpec, ...]:
-    """Return the four services on free ports from `port_base` on. Raises `UserError` if none are free."""
+    """Return the four services with the first free ports from `port_base` on.
+
+    Raises `UserError` if none are free.
+    """
     base = find_free_port_base(port_base, len(MODULES))
     if base is None:
         raise UserError(f"no four consecutive ports are free from {port_base} on", "choose a lower --port-base")
@@ -43,10 +46,10 @@ def plan_suite_on_free_ports(port_base: int) -> tuple[ServiceSpec, ...]:
 async def run_with_suite(
     specs: Sequence[ServiceSpec], launch: Launch, action: Callable[[], Awaitable[T]], notify: Callable[[str], None]
 ) -> T:
-    """Start the services, run `action` once all are ready, stop them, and return its result.
+    """Start the services, run `action` once all are ready, stop the services, and return its result.
 
-    Raises what `action` raises, `SuiteFailed` when a service does not start or stay up, and `Interrupted`.
-    No service is left on return.
+    Raises the errors of `action`, `SuiteFailed` if a service does not start or ends too often, and `Interrupted` after
+    a stop signal. In every case no service is left running.
     """
     ready = asyncio.Event()
 
@@ -70,17 +73,17 @@ async def run_with_suite(
 
 @dataclass(frozen=True, slots=True)
 class StorageSummary:
-    """The storage of the demo's data, for its reader."""
+    """A description of where the demo's data are stored, to print."""
 
     description: str
     retention: str
-    """The fate of the data after the services stop."""
+    """Description of how long the data stay after the services stop."""
     exports: str | None
-    """A shell line with the variables of this storage; None if the data directory is enough."""
+    """A shell line that sets the variables of this storage; None if the data directory is enough."""
 
 
 def describe_storage(settings: RuntimeSettings, data_dir: Path, environ: Mapping[str, str]) -> StorageSummary:
-    """Return the storage of these settings; `data_dir` is printed as given."""
+    """Return a description of the storage that the settings select. `data_dir` is printed as given."""
     names = [name for name in (*_EMULATORS, *_VARIABLES) if environ.get(name)]
     variables = " ".join(f"{name}={shlex.quote(environ[name])}" for name in names)
     exports = f"export {variables}" if set(names) & set(_VARIABLES) else None
@@ -103,7 +106,7 @@ def describe_storage(settings: RuntimeSettings, data_dir: Path, environ: Mapping
 
 @dataclass(frozen=True, slots=True)
 class DemoSetup:
-    """The demo's services and storage, and the data directory as its user wrote it."""
+    """The services and the storage of a demo, and the data directory as the user wrote it."""
 
     specs: Sequence[ServiceSpec]
     launch: Launch
@@ -112,9 +115,10 @@ class DemoSetup:
 
 
 async def run_demo(setup: DemoSetup, report: Report) -> None:
-    """Start the suite, run all works, stop the suite. No process is left on return.
+    """Start the suite, run all works, stop the suite, and print every step.
 
-    Raises `CommandFailed` when a result differs from the demo's expectation, and what `run_with_suite` raises.
+    Raises `CommandFailed` if a result differs from the expected one, and the errors of `run_with_suite`. In every case
+    no process is left running.
     """
     begin = time.monotonic()
     first, last = setup.specs[0].port, setup.specs[-1].port
@@ -137,7 +141,7 @@ async def run_demo(setup: DemoSetup, report: Report) -> None:
 
 
 async def _run_works(setup: DemoSetup, training: Awaitable[DigitReader], begin: float, report: Report) -> str:
-    """Run all works and return the first contract. Raises `CommandFailed` with ends of the logs."""
+    """Run all works and return the id of the first contract. Raises `CommandFailed` with log excerpts."""
     sizes = measure_log_sizes(setup.specs, setup.launch)
     ready = time.monotonic()
     report.print_step("ready", f"all four answer, after {ready - begin:.1f} s")

@@ -1,4 +1,4 @@
-"""Settlement in the demo: the cost of each contract, the breakdown, and a trial balance of zero."""
+"""The last part of the demo: the cost of each contract, the breakdown and the trial balance."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,10 @@ from aex_models.governance import HoldStatus
 
 
 async def show_and_check_settlements(clients: DemoClients, outcomes: Sequence[OutcomeView], report: Report) -> None:
-    """Show settlements, breakdown and trial balance. Raises `DemoFailed`, also if the balance is not zero."""
+    """Print settlements, breakdown and trial balance, and check them.
+
+    Raises `DemoFailed` if an outcome is held, a cost differs from verification's, or the balance is not zero.
+    """
     report.print_heading("Settlement")
     await _expect_no_holds(clients.operator, outcomes, report)
     settled = [await _get_settlement(clients.finance, outcome) for outcome in outcomes]
@@ -49,7 +52,10 @@ async def _expect_no_holds(operator: AsyncAexClient, outcomes: Sequence[OutcomeV
 
 
 async def _get_settlement(finance: AsyncAexClient, outcome: OutcomeView) -> SettlementView:
-    """Return the settlement of an outcome. Raises `DemoFailed` if its cost differs from verification's."""
+    """Wait for the settlement of an outcome and return it.
+
+    Raises `DemoFailed` if its cost differs from the one that verification stored.
+    """
     contract_id = outcome.contract_id
     settlement = await poll_until_done(lambda: finance.get_settlement(contract_id), f"the settlement of {contract_id}")
     cost, impact = settlement.cost, outcome.billing_impact

@@ -1,4 +1,4 @@
-"""Steps shared by the demo's works, with polling, log excerpts on failure, and the closing hints."""
+"""Steps that the demo's works share: publish, award, post a candidate, wait, and print the results."""
 
 import asyncio
 import shlex
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S = 0.5
 
 
 class DemoFailed(Exception):
-    """A result of the platform that differs from the demo's expectation."""
+    """The error for a result of the platform that differs from what the demo expects."""
 
 
 def expect(condition: bool, message: str) -> None:
@@ -38,7 +38,7 @@ def expect(condition: bool, message: str) -> None:
 
 
 def require(value: T | None, name: str) -> T:
-    """Return the value. Raises `DemoFailed` for None."""
+    """Return the value. Raises `DemoFailed` with `name` if it is None."""
     if value is None:
         raise DemoFailed(f"{name} is missing")
     return value
@@ -47,9 +47,9 @@ def require(value: T | None, name: str) -> T:
 async def poll_until_done(
     read: Callable[[], Awaitable[T]], name: str, is_done: Callable[[T], bool] = bool, within_s: float = TIMEOUT_S
 ) -> T:
-    """Call `read` in growing intervals until its result exists (not 404) and is done.
+    """Call `read` in growing intervals until `is_done` is true for its result, and return the result.
 
-    Raises `DemoFailed` after `within_s` seconds.
+    `NotFound` counts as not done. Raises `DemoFailed` with `name` after `within_s` seconds.
     """
     loop = asyncio.get_running_loop()
     deadline, pause_s = loop.time() + within_s, _FIRST_PAUSE_S
@@ -72,7 +72,10 @@ _WAIT_S = 20.0
 async def publish_and_show_quote(
     consumer: AsyncAexClient, submission: WorkSubmission, secret: str, report: Report
 ) -> WorkAnswer:
-    """Publish a work; show its quote and the linter's warnings."""
+    """Publish a work, and print its quote and the linter's warnings.
+
+    `secret`: what the printed line says stays secret.
+    """
     work = await consumer.publish_work(submission)
     count = len(require(work.success_criteria, "the success criteria").criteria)
     report.print_step(
@@ -86,7 +89,7 @@ async def publish_and_show_quote(
 
 
 async def get_work_without_secrets(agent: AsyncAexClient, work_id: str) -> Work:
-    """Return the work as the agent sees it. Raises `DemoFailed` if it holds evaluation data."""
+    """Return a work as an agent reads it. Raises `DemoFailed` if it holds evaluation data."""
     work = await agent.get_work(work_id)
     expect(work.evaluation is None, f"an agent could read the evaluation data of {work_id}")
     return work
@@ -95,7 +98,7 @@ async def get_work_without_secrets(agent: AsyncAexClient, work_id: str) -> Work:
 async def award_and_show_price(
     consumer: AsyncAexClient, work_id: str, agent_id: str, cpc_rate: str, report: Report
 ) -> Award:
-    """Award a work to an agent and show its price."""
+    """Award a work to an agent, and print the price and the contract's id."""
     award = await consumer.award(work_id, agent_id, cpc_rate)
     price = f"{format_amount(award.cpc_rate)} {award.terms.currency}"
     report.print_step(
@@ -112,7 +115,10 @@ async def post_and_expect_verdict(
     expected: Verdict,
     claimed_values: Mapping[str, Decimal] | None = None,
 ) -> AttemptView:
-    """Post a candidate and wait for its verdict. Raises `DemoFailed` for another verdict than `expected`."""
+    """Post a candidate, wait for its verdict, and return the attempt.
+
+    Raises `DemoFailed` if the verdict is not `expected`.
+    """
     metadata = {"duration_ms": round(duration_ms, 3)}
     attempt = await agent.submit_output(
         contract_id, output, execution_metadata=metadata, claimed_values=claimed_values, wait_s=_WAIT_S
@@ -129,7 +135,10 @@ async def post_and_expect_verdict(
 
 
 async def wait_for_successful_outcome(reader: AsyncAexClient, contract_id: str) -> tuple[OutcomeView, VerificationView]:
-    """Wait for an outcome; return it with its result. Raises `DemoFailed` unless it is a success."""
+    """Wait for a contract's outcome; return it with its verification result.
+
+    Raises `DemoFailed` if the outcome is no success.
+    """
     outcome = await poll_until_done(lambda: reader.get_outcome(contract_id), f"the outcome of {contract_id}")
     result = require(outcome.verification_result, f"the verdict in the outcome of {contract_id}")
     expect(result.success, f"the outcome of {contract_id} is no success")
@@ -137,13 +146,13 @@ async def wait_for_successful_outcome(reader: AsyncAexClient, contract_id: str) 
 
 
 def show_passed_verdict(work: Work, result: VerificationView, report: Report, remark: str = "") -> None:
-    """Show the success as the consumer sees it, after `remark`."""
+    """Print that a candidate passed, and its criteria as the consumer sees them; `remark` precedes them."""
     report.print_step("passed", f"{remark}governance: {result.governance.action}; {CONSUMER} sees all:")
     show_criterion_table(work, result, report)
 
 
 def show_criterion_table(work: Work, result: VerificationView, report: Report) -> None:
-    """Show a row for each criterion as far as the result's reader may see it."""
+    """Print a table with a row for each criterion that the result's reader may see."""
     criteria = require(work.success_criteria, "the success criteria")
     report.print_table(VERDICT_COLUMNS, verdict_rows(criteria, result), NUMBERS)
 
@@ -153,13 +162,13 @@ _USUAL = ('"level":"info"', '"level":"debug"')
 
 
 def measure_log_sizes(specs: Sequence[ServiceSpec], launch: Launch) -> dict[Path, int]:
-    """Return the present size of each service's log in bytes."""
+    """Return the current size of each service's log in bytes, by path; 0 for a missing log."""
     logs = [launch.log_path(spec) for spec in specs]
     return {log: log.stat().st_size if log.exists() else 0 for log in logs}
 
 
 def read_log_excerpts(start_offsets: Mapping[Path, int]) -> str:
-    """Return each log's last warnings and errors after these sizes, or else its last lines."""
+    """Return the last lines of each log after its offset in bytes: warnings and errors, if there are any."""
     return "\n".join(f"{log}:\n{_excerpt(log, start)}" for log, start in start_offsets.items() if log.exists())
 
 
@@ -170,7 +179,7 @@ def _excerpt(log: Path, start: int) -> str:
 
 
 def run_and_measure_ms(action: Callable[[], T]) -> tuple[T, float]:
-    """Return the action's result and its duration in milliseconds."""
+    """Run the action; return its result and its duration in milliseconds."""
     begin = time.perf_counter()
     result = action()
     return result, (time.perf_counter() - begin) * 1000
@@ -179,7 +188,10 @@ def run_and_measure_ms(action: Callable[[], T]) -> tuple[T, float]:
 def show_next_steps(
     specs: Sequence[ServiceSpec], data_dir: Path, exports: str | None, contract_id: str, report: Report
 ) -> None:
-    """Print the commands that start the suite on the same data and read them; first the `exports`."""
+    """Print commands that start the suite again on the same data and read the results.
+
+    `exports`: a shell line to print first, if the storage needs variables. `contract_id`: the settlement to read.
+    """
     called = Path(sys.argv[0])  # the command's path, for users without it on their PATH
     aex = shlex.quote(str(called)) if called.name == "aex" and shutil.which("aex") is None else "aex"
     data_option = "" if data_dir == Path(".aex") else f" --data-dir {shlex.quote(str(data_dir))}"

@@ -1,6 +1,6 @@
 """Work 1 of the demo: a summary of a page of Darwin. The first draft is rejected, its revision passes.
 
-The agent selects sentences of the text, and more of them by the feedback. The reference is the consumer's secret.
+The agent selects sentences of the text, and adds more by the feedback. The reference is the consumer's secret.
 """
 
 import re
@@ -22,7 +22,7 @@ CPC_RATE = "0.40"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _UNMET = re.compile(r"^- ([A-Za-z0-9_.]+): ", re.MULTILINE)
 FIRST_DRAFT = (0,)
-"""The lead sentence, a common baseline of summarisation. It fails here."""
+"""Index of the first sentence, a common baseline of summarisation. It does not pass here."""
 
 
 def split_sentences(text: str) -> list[str]:
@@ -30,13 +30,13 @@ def split_sentences(text: str) -> list[str]:
 
 
 def extract_sentences(text: str, indexes: Collection[int]) -> str:
-    """Return the sentences at these indexes as one text."""
+    """Return the sentences of `text` at these indexes, joined in their order."""
     sentences = split_sentences(text)
     return " ".join(sentences[index] for index in sorted(indexes))
 
 
 def parse_unmet_metrics(feedback: str) -> frozenset[str]:
-    """Return the metrics that a feedback lists as not met."""
+    """Return the names of the metrics that the feedback text lists as not met."""
     return frozenset(_UNMET.findall(feedback))
 
 
@@ -49,7 +49,7 @@ class UnmetRequirements(NamedTuple):
 
 
 def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -> UnmetRequirements:
-    """Return terms, least and greatest length (in characters) of the public criteria that are not met."""
+    """Return what the criteria on the metrics in `unmet` require of keywords and length."""
     thresholds = {each.metric: each.threshold for each in criteria.criteria if each.metric in unmet}
     length = thresholds.get("output_length", {})
     return UnmetRequirements(thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf))
@@ -58,10 +58,10 @@ def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -
 def extend_selection(
     text: str, indexes: Collection[int], terms: Sequence[str] = (), min_length: int = 0, max_length: float = inf
 ) -> tuple[int, ...]:
-    """Return the indexes of a better summary's sentences: the given ones and more.
+    """Return the sentence indexes of a better summary: the given ones and further ones.
 
-    Each step adds the sentence with most of the missing terms, the earliest of equals. It stops when all terms are
-    found and the text is long enough, or when no sentence fits.
+    Each step adds the sentence with the most missing terms, of equal ones the earliest. It stops if all terms are found
+    and the text is long enough, or if no sentence fits. Lengths are in characters.
     """
     sentences = split_sentences(text)
     chosen = set(indexes)
@@ -80,7 +80,10 @@ def _contains(text: str, term: str) -> bool:
 
 
 async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
-    """Run work 1 and return its outcome. Raises `DemoFailed`."""
+    """Run the demo's first work, a summary; print its steps and return its outcome.
+
+    Raises `DemoFailed` if a result differs from the expected one.
+    """
     submission = read_example_work("summary")
     report.print_heading(f"Work 1: {submission.title}")
     published = await steps.publish_and_show_quote(clients.consumer, submission, "the reference summary", report)
@@ -112,7 +115,7 @@ async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
 
 
 def _show_rejection(work: Work, draft: AttemptView, report: Report) -> str:
-    """Show the rejection as the agent sees it, and return its feedback."""
+    """Print the rejection as the agent sees it, and return the feedback."""
     count = f"attempt 1 of {work.verification.max_attempts}"
     report.print_step("rejected", f"{count}, nothing to pay yet; as {WORDSMITH} sees it:")
     steps.show_criterion_table(work, steps.require(draft.result, "the result of the first draft"), report)

@@ -1,4 +1,4 @@
-"""Rows of the demo's tables: verdicts, settlements, breakdown and balances. Pure."""
+"""Rows of the demo's tables: verdicts, settlements, breakdown and balances, as texts."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -22,7 +22,7 @@ _PARTS = ("base", "bonus", "penalty", "total")
 
 
 def verdict_rows(criteria: SuccessCriteria, result: VerificationView) -> Rows:
-    """Return one row of `VERDICT_COLUMNS` for each visible criterion."""
+    """Return a row of `VERDICT_COLUMNS` for each criterion in the result."""
     thresholds = {each.metric: format_requirement(each) for each in criteria.criteria}
     return [
         (each.metric, _value(each), thresholds[each.metric], "yes" if each.met else "no", _money(each, result.success))
@@ -46,7 +46,7 @@ def _money(result: CriterionView, success: bool) -> str:
 
 
 def settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
-    """Return one row for each contract, and their sum."""
+    """Return a row of `SETTLEMENT_COLUMNS` for each contract, and a last row with the sums."""
     parts = attrgetter(*_PARTS)
     rows: Rows = [
         (each.contract_id, each.agent_id, *map(format_amount, parts(each.cost)), each.cost.currency)
@@ -58,7 +58,7 @@ def settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
 
 
 def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
-    """Return one row for each agent and currency."""
+    """Return a row of `BREAKDOWN_COLUMNS` for each agent and currency."""
     amounts = ([row.cpc, row.cpa_bonus, row.cpa_penalty, row.total] for row in rows)
     return [
         (row.agent or "", str(row.count), str(row.success_count), *map(format_amount, each), row.currency)
@@ -67,7 +67,7 @@ def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
 
 
 def balance_rows_with_sums(accounts: Sequence[AccountBalance]) -> Rows:
-    """Return one row for each account and currency, and the sum of each currency."""
+    """Return a row of `BALANCE_COLUMNS` for each account and currency, then one sum for each currency."""
     rows: Rows = [(each.account, format_amount(each.balance), each.currency) for each in accounts]
     return [
         *rows,
@@ -76,7 +76,7 @@ def balance_rows_with_sums(accounts: Sequence[AccountBalance]) -> Rows:
 
 
 def sum_balances_by_currency(accounts: Sequence[AccountBalance]) -> dict[str, Decimal]:
-    """Return the sum of the balances by currency: zero in a correct ledger."""
+    """Return the sum of the balances in each currency. In a correct ledger it is zero."""
     totals: dict[str, Decimal] = {}
     for each in accounts:
         totals[each.currency] = totals.get(each.currency, Decimal(0)) + each.balance

@@ -1,8 +1,8 @@
-"""The demo's first two works as files, also for `aex lint` and `aex verify`.
+"""The first two works of the demo as files, which also suit `aex lint` and `aex verify`.
 
 `summary/`: criteria, work, the first draft, its revision, and the agent's metadata. Its text is in the public domain:
 Charles Darwin, On the Origin of Species (1859), chapter III, two paragraphs.
-`digits/`: the same for 150 handwritten digits (UCI, 1998, from scikit-learn) and a classifier's labels.
+`digits/`: criteria, work and a classifier's labels for 150 handwritten digits (UCI, 1998, from scikit-learn).
 """
 
 from pathlib import Path
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 
 def read_example_work(folder_name: str) -> WorkSubmission:
-    """Return the submission of a folder's work with its criteria."""
+    """Read the work and the criteria of an example folder, `summary` or `digits`, as one submission."""
     work, criteria = (
         read_document("--work", str(FOLDER / folder_name / file)) for file in ("work.json", "criteria.yaml")
     )

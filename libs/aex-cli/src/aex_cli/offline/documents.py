@@ -1,4 +1,4 @@
-"""Input files of JSON or YAML, and standard input, under the services' rules for JSON.
+"""Reading of JSON and YAML files and of standard input, by the same rules as the services' JSON.
 
 YAML is limited to JSON's values: an unquoted `no` or date is a text, and duplicate names are errors.
 """
@@ -23,41 +23,42 @@ _NULL = re.compile(r"(?:~|null|Null|NULL|)")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)")
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-"""Numbers of the core schema of YAML 1.2; with leading zeros they are texts, as ids often are."""
+"""Numbers of the core schema of YAML 1.2, without leading zeros: such digits are often ids, so they are texts."""
 _MAX_DIGITS = 400
 _MAX_DEPTH = 64
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # libyaml is much faster, but not always installed
 
 STDIN = "-"
 MAX_BYTES = 10_000_000
-"""Limit of a file: that of a request's body."""
+"""Largest size of a file: the limit of a request's body."""
 _JSON, _YAML = frozenset({".json"}), frozenset({".yaml", ".yml"})
 
 
 @dataclass(frozen=True, slots=True)
 class InputDocument:
-    """A file's value and the name that messages use."""
+    """The parsed value of a file, and the file's name for messages."""
 
     name: str
     value: Any
 
 
 class BadFile(UserError):
-    """A file with problems, one line for each."""
+    """The error for a file with several problems; `lines` holds one line for each."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = tuple(lines)
         super().__init__("\n".join(self.lines))
 
     def text(self) -> str:
-        """Return the lines as the command prints them."""
+        """Return all problems as the command prints them, one on each line."""
         return "\naex: ".join(" ".join(line.split()) for line in self.lines)
 
 
 def read_document(option: str, path: str) -> InputDocument:
-    """Return the value of a file, or of standard input for `-`.
+    """Read a JSON or YAML file, or standard input for `-`.
 
-    Raises `UserError` with the file and the fix.
+    `option`: the command line option that names the file, for messages. Raises `UserError` with the problem and the
+    fix.
     """
     name = "standard input" if path == STDIN else path
     raw = _read(option, path, name).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
@@ -83,7 +84,7 @@ def _read(option: str, path: str, name: str) -> bytes:
 
 
 def _parse(name: str, raw: bytes, suffix: str) -> Any:
-    """Parse by the suffix; without a known one, text that begins like a JSON object or array is JSON."""
+    """Parse JSON or YAML by the suffix. Without a known one, a text that starts with `{` or `[` is JSON."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
         return parse_strict_json(raw if is_json else encode_json_keeping_digits(parse_yaml(raw.decode())).encode())
@@ -99,7 +100,7 @@ def _parse(name: str, raw: bytes, suffix: str) -> Any:
 
 
 class NotYaml(ValueError):
-    """A text that is no YAML, or not one of JSON's values. `fix`: the next step."""
+    """The error for a text that is no YAML or holds a value that JSON lacks. `fix`: advice for the user."""
 
     def __init__(self, problem: str, mark: Any, fix: str = "correct it, or write JSON") -> None:
         position = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -108,9 +109,9 @@ class NotYaml(ValueError):
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the value of the one document in `text`. Raises `NotYaml`.
+    """Parse a text with one YAML document, limited to JSON's values. Raises `NotYaml`.
 
-    Built from the parser's events, so that a depth limit applies before any recursion.
+    The value is built from the parser's events, so that the depth limit applies before any recursion.
     """
     try:
         loader = _LOADER(text)
@@ -135,7 +136,7 @@ def _parse_document(loader: Any) -> Any:
 
 
 def _value_events(loader: Any) -> Iterator[yaml.Event]:
-    """Yield the events of values, without those of documents."""
+    """Yield the parser's events of values, without those of documents."""
     while loader.check_event():
         event = loader.get_event()
         if isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
@@ -170,7 +171,7 @@ def _parse_mapping(events: Iterator[yaml.Event], depth: int) -> dict[str, Any]:
 
 
 def _item_events(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
-    """Yield the first event of each item. The caller reads the item's other events in between."""
+    """Yield the first event of each item of a collection. The caller reads the item's further events."""
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):
             return
@@ -178,7 +179,7 @@ def _item_events(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
 
 
 def _parse_word(event: yaml.ScalarEvent) -> Any:
-    """Return the value of an unquoted word."""
+    """Return the value of an unquoted word: null, a boolean, a number or a text."""
     text: str = event.value
     if _NULL.fullmatch(text):
         return None
@@ -192,14 +193,14 @@ def _parse_word(event: yaml.ScalarEvent) -> Any:
 
 
 def _json_number(text: str) -> str:
-    """Return YAML's digits as JSON: without `+`, with digits on both sides of the point."""
+    """Return a YAML number as JSON: without `+`, and with digits on both sides of the point."""
     sign, rest = ("-", text[1:]) if text.startswith("-") else ("", text.removeprefix("+"))
     number = re.sub(r"\.(?![0-9])", "", rest)
     return sign + (f"0{number}" if number.startswith(".") else number)
 
 
 def encode_json_keeping_digits(value: Any) -> str:
-    """Return a value of `parse_yaml` as JSON with each number's own digits: 11.170 claims more than 11.17."""
+    """Return a value of `parse_yaml` as JSON text in which numbers keep their digits: 11.170 stays 11.170."""
     if isinstance(value, JsonFloat):
         return value.text if math.isfinite(value) else json.dumps(float(value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Inputs of `aex verify`: documents, raw data and reasoning as one checked request to the engine."""
+"""The input of `aex verify`: its files are checked and combined to one request to the engine."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,16 @@ from aex_runtime.commandline import UserError
 
 _LATENCY = "platform_latency_ms"
 _NOT_UPLOADED = "sha256_missing"
-"""The problem of data without a digest. It is ignored offline: options name the files."""
+"""Code of the problem that data have no digest. It is ignored offline, where options name the files."""
 Part = TypeVar("Part", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineRequest:
-    """A checked request, the work's budget and policy, and the source of each part."""
+    """A checked request to the engine, with the work's budget and policy.
+
+    `sources`: the file and option of each part, for messages.
+    """
 
     trial: Trial
     budget: Budget | None
@@ -41,7 +44,7 @@ class OfflineRequest:
     sources: FieldSources
 
     def build_candidate(self, artifacts: tuple[Artifact, ...] = ()) -> Candidate:
-        """Return the candidate as an agent would post it."""
+        """Return the candidate of this request, as an agent would post it, with these artifacts."""
         names = ("output", "execution_metadata", "claimed_values", "reasoning")
         return Candidate(artifacts=artifacts, **{name: getattr(self.trial, name) for name in names})
 
@@ -49,9 +52,11 @@ class OfflineRequest:
 def build_checked_request(
     files: Mapping[str, InputDocument | None], latency_ms: float | None, reasoning: str | None, catalog: Catalog
 ) -> OfflineRequest:
-    """Return the checked request. Raises `BadFile` with every problem, and `UserError`.
+    """Combine the files to one request and check it.
 
-    `files`: the documents by option: criteria, work, output, metadata and claims.
+    `files`: the documents by option: criteria, work, output, metadata and claims; None for an option that is not given.
+    `latency_ms`: the latency that the platform would measure. Raises `BadFile` with all problems, and `UserError` if
+    there are no criteria.
     """
     work = extract_work_fields(files["work"])
     budget, budget_problems = _parse_part(work, "budget", Budget)
@@ -91,7 +96,10 @@ def _find_criteria(
 
 
 def _parse_part(work: Mapping[str, Any], name: str, kind: type[Part]) -> tuple[Part | None, list[Problem]]:
-    """Return a part of the work that the engine does not check, and its problems."""
+    """Parse a part of the work that the engine does not check; return it and its problems.
+
+    The part is None if it is missing or has problems.
+    """
     if work.get(name) is None:
         return None, []
     try:
@@ -101,26 +109,30 @@ def _parse_part(work: Mapping[str, Any], name: str, kind: type[Part]) -> tuple[P
 
 
 MAX_BYTES = 100 * 1024 * 1024
-"""Limit of one file: that of an upload to a service."""
+"""Largest size of a file of raw data: the limit of an upload to a service."""
 MAX_REASONING = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class RawFiles:
-    """The agent's and the consumer's files by name."""
+    """Paths of raw data by name: `artifacts` are the agent's files, `data` the consumer's."""
 
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     data: Mapping[str, Path] = field(default_factory=dict)
 
     def digest_artifacts(self) -> tuple[Artifact, ...]:
-        """Return the agent's files as a candidate names them after an upload. Raises `BadFile` for a bad name."""
+        """Return the agent's files as artifacts with their SHA-256, as if they had been uploaded.
+
+        Raises `BadFile` for an invalid name.
+        """
         return tuple(_read_artifact(name, path) for name, path in self.artifacts.items())
 
 
 def parse_named_files(option: str, values: Sequence[str]) -> dict[str, Path]:
-    """Return files by name: `NAME=FILE`, or a file under its own name.
+    """Parse values of the form `NAME=FILE`, or `FILE` with its own name, to paths by name.
 
-    Raises `UserError` for a missing or too large file, and for a name given twice.
+    `option`: the command line option, for messages. Raises `UserError` for a missing or too large file, and for a name
+    that is given twice.
     """
     files: dict[str, Path] = {}
     for value in values:
@@ -147,7 +159,10 @@ def _read_artifact(name: str, path: Path) -> Artifact:
 
 
 def read_reasoning(path: str | None) -> str | None:
-    """Return the text of a file. Raises `UserError` if it cannot be read or is too long."""
+    """Return the text of the file at `path`; None for None.
+
+    Raises `UserError` if it cannot be read or is too long.
+    """
     if path is None:
         return None
     try:

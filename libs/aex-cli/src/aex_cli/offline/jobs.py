@@ -1,4 +1,4 @@
-"""Jobs in a confined worker process, as the services run them, and the science gate without a judge."""
+"""Engine and verifier jobs in a confined worker process, and the science gate without a judge."""
 
 import asyncio
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ _MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 
 class NoVerdict(CommandFailed):
-    """A grader that failed or exceeded its time limit: the output has no verdict."""
+    """The error for a grader that failed or took too long, so that the output has no verdict."""
 
     exit_code = 3
 
 
 def load_metric_catalog(config: Path | None) -> Catalog:
-    """Return the metrics of a configuration or of the defaults.
+    """Load the metrics of a configuration file, or the default ones if `config` is None.
 
     Raises `UserError` with the file and the key of each problem.
     """
@@ -46,7 +46,10 @@ def load_metric_catalog(config: Path | None) -> Catalog:
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """The permissions and time limit of a job, and its name in errors."""
+    """The limits of a job: its time, and whether it may start children or open connections.
+
+    `name`: what error messages call the job.
+    """
 
     name: str = "the engine"
     timeout_s: float = TIMEOUT_S
@@ -65,7 +68,11 @@ def engine_job_limits(custom_code_runs: int, catalog: Catalog) -> JobLimits:
 def run_confined_job(
     job: str, payload: dict[str, Any], status_text: str, limits: JobLimits | None = None
 ) -> dict[str, Any]:
-    """Run one job and return its answer; show `status_text` on a terminal. Raises `NoVerdict`."""
+    """Run a job in a confined worker process and return its answer.
+
+    `job`: its function as `module:function`. `status_text`: shown on a terminal meanwhile. Raises `NoVerdict` if the
+    job fails or takes too long.
+    """
     configure_logging("aex", "error", "console")
     with Console(stderr=True).status(status_text):
         return asyncio.run(_run(job, payload, limits or JobLimits()))
@@ -99,10 +106,10 @@ async def _run(job: str, payload: dict[str, Any], limits: JobLimits) -> dict[str
 def examine_science(
     science: Science, domain: str, candidate: Candidate, raw: RawFiles, catalog: Catalog
 ) -> ScienceResult:
-    """Return the science gate's result. `domain`: the work's, used if its science names none.
+    """Check the candidate's claims against the raw data, and return the science gate's result.
 
-    A pass by arithmetic becomes indeterminate if the work also requires a peer review.
-    Raises `UserError` for missing or wrong files, `NoVerdict` when the worker fails.
+    `domain`: the work's domain, used if `science` names none. A pass becomes indeterminate if the work also requires a
+    peer review. Raises `UserError` for missing or wrong files, `NoVerdict` if the worker fails.
     """
     configure_logging("aex", "error", "console")
     try:

@@ -1,4 +1,4 @@
-"""Lint of criteria and works from files, with dry runs of custom code and of the reference."""
+"""Linting of files with criteria or works, with dry runs of custom code and of the reference."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ from aex_runtime.commandline import print_error
 REFERENCE_JOB = "aex_outcomes.reference_check:check_reference"
 CODE_JOB = "aex_outcomes.sandbox.dry_run:dry_run"
 _RUNS = 3
-"""Runs of each custom metric: on an empty candidate, on the reference, and in its criteria."""
+"""Number of runs of each custom metric: on an empty candidate, on the reference, and for its criteria."""
 _ASSUMED: Mapping[str, Any] = {"title": "untitled", "budget": {"max_cpc": 0}}
-"""Fields that a work needs and its criteria do not."""
+"""Values for required fields of a work that linting its criteria does not need."""
 _NEEDS_WORK = frozenset({"evaluation_missing", "science_missing", "check_missing"})
 
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """The answer as of `POST /v1/work/validate`, and the file of each path in it."""
+    """The result of linting: problems, warnings and quote, and the files that its paths point into."""
 
     validation: WorkValidation
     sources: FieldSources
@@ -43,11 +43,11 @@ class LintReport:
 def lint_files(
     criteria: InputDocument, work: InputDocument | None, catalog: Catalog, *, only_known_verifiers: bool
 ) -> LintReport:
-    """Lint success criteria, alone or with their work. A file that holds a work is both.
+    """Lint success criteria, alone or with their work. `criteria` may itself be a work with criteria.
 
-    Without a work, evaluation data and science count as present; without a budget there is no quote.
-    A work may require a peer review, and its data need not be uploaded yet.
-    `only_known_verifiers`: the catalog is the services', so only its verifiers are known.
+    Without a work, missing evaluation data and science are no problems; without a budget there is no quote. Data need
+    not be uploaded yet.
+    `only_known_verifiers`: if True, a work must name a verifier of the catalog; otherwise another one prints a note.
     Raises `UserError` for a file that holds neither criteria nor a work.
     """
     criteria_value, source = extract_criteria(criteria)
@@ -72,7 +72,10 @@ def lint_files(
 def _validate(
     warnings: tuple[LintWarning, ...], body: Mapping[str, Any], catalog: Catalog, quote: Quote | None
 ) -> WorkValidation:
-    """Add the findings of the dry runs to the linter's warnings."""
+    """Run the dry runs and return their problems, or else the linter's and their warnings with the quote.
+
+    A failed dry run prints a note and adds nothing.
+    """
     try:
         problems, dry_run_warnings = _dry_run(body, catalog)
     except NoVerdict as error:
@@ -102,7 +105,10 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
 
 
 def _known_verifiers(work: Mapping[str, Any], catalog: Catalog, *, only_known_verifiers: bool) -> Collection[str]:
-    """Return the verifiers that the work may name; without the services' configuration, any name."""
+    """Return the verifiers that the work may name.
+
+    Unless `only_known_verifiers`, this includes an unknown verifier of the work, and a note is printed.
+    """
     registered = verifier_names(catalog.config)
     verification = work.get("verification")
     name = verification.get("verifier") if isinstance(verification, Mapping) else None

@@ -1,4 +1,4 @@
-"""The named verifier of a work: run as the services run it, its ruling combined and described."""
+"""Running the named verifier of a work offline, and describing its ruling."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ from aex_runtime.commandline import UserError
 
 JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
 _MAX_CHARACTERS = 500
-"""Longest printed text of a final result or of metadata."""
+"""Largest number of printed characters of a final result or of metadata."""
 _FIX = "name the configuration that has it by --config, or install the package that offers it"
 
 VerifierRuling = Accepted | Rejected
@@ -29,10 +29,11 @@ VerifierRuling = Accepted | Rejected
 def run_named_verifier(
     request: OfflineRequest, candidate: Candidate, catalog: Catalog, *, network: bool
 ) -> VerifierRuling | None:
-    """Return the ruling of the work's verifier; None if the work names none.
+    """Run the named verifier of the work and return its ruling; None if the work names no verifier.
 
-    Raises `UserError` for an unregistered name, and for an output that the verifier does not accept as input, with each
-    pointer. Raises `NoVerdict` when the verifier fails or exceeds its time limit.
+    `network`: whether the verifier may open connections. Raises `UserError` for an unregistered name, and for an output
+    that does not fit the verifier's input, with each JSON pointer. Raises `NoVerdict` if the verifier fails or takes
+    too long.
     """
     name = request.policy.verifier
     if name is None:
@@ -66,7 +67,7 @@ def _load(name: str, request: OfflineRequest, catalog: Catalog) -> LoadedVerifie
 def apply_ruling(
     result: VerificationResult, ruling: VerifierRuling | None, request: OfflineRequest
 ) -> VerificationResult:
-    """Combine the engine's result with the ruling as a contract does."""
+    """Return the engine's result combined with the ruling, as for a contract; unchanged without a ruling."""
     if ruling is None:
         return result
     criteria = request.trial.success_criteria
@@ -74,14 +75,17 @@ def apply_ruling(
 
 
 def summarize_ruling(name: str, ruling: VerifierRuling) -> str:
-    """Return the ruling as part of a sentence."""
+    """Return a clause such as `the verifier NAME accepts it`."""
     if isinstance(ruling, Accepted):
         return f"the verifier {name} accepts it"
     return f"the verifier {name} rejects it{' and all further attempts' if ruling.fatal else ''}"
 
 
 def describe_ruling(ruling: VerifierRuling) -> list[tuple[str, str]]:
-    """Return the final result, or message and metadata of the rejection, by label."""
+    """Return the details of a ruling as pairs of label and text.
+
+    These are the final result, or message and metadata of the rejection.
+    """
     if isinstance(ruling, Accepted):
         return [("result", _format_json(ruling.final_result))]
     rejection = ruling.rejection
@@ -90,7 +94,7 @@ def describe_ruling(ruling: VerifierRuling) -> list[tuple[str, str]]:
 
 
 def ruling_to_json(name: str, ruling: VerifierRuling) -> dict[str, Any]:
-    """Return the ruling for programs."""
+    """Return the ruling and the verifier's name as JSON values, for `--json`."""
     return {"name": name, **ruling.model_dump(mode="json", exclude={"result"})}
 
 
@@ -100,5 +104,5 @@ def _format_json(value: Any) -> str:
 
 
 def to_printable_line(text: str) -> str:
-    """Remove line breaks and control characters, which agents' text may carry to move a terminal's cursor."""
+    """Return the text on one line, without control characters, by which an agent could alter the terminal."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())

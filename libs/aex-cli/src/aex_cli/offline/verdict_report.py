@@ -1,4 +1,4 @@
-"""Verdicts, claims and costs as rows and sentences for the command line. Pure."""
+"""Verdicts, claims and costs as rows and sentences for `aex verify`."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def _summarize_gate(science: ScienceResult) -> str:
 
 
 def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
-    """Return one row of `CLAIM_COLUMNS` for each claimed or recomputed name."""
+    """Return a row of `CLAIM_COLUMNS` for each claimed or recomputed name."""
     return [
         (
             to_printable_line(each.name),
@@ -56,7 +56,10 @@ def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
 
 
 def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str]]:
-    """Return reasons, violations, file problems and notes as label and text, with agents' line breaks."""
+    """Yield the science gate's reasons, violations, file problems and notes as label and text.
+
+    Texts may hold line breaks and control characters from agents.
+    """
     for reason in science.reasons:
         if reason.code not in {"value_mismatch", "domain_violation"}:
             names = f" ({', '.join(reason.names)})" if reason.names else ""
@@ -73,7 +76,7 @@ def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str
 
 
 def criterion_rows(result: VerificationResult) -> list[tuple[str, ...]]:
-    """Return one row of `VERDICT_COLUMNS` for each criterion. `must`: required."""
+    """Return a row of `VERDICT_COLUMNS` for each criterion. Its column `must` is yes if it is required."""
     return [
         (
             each.metric,
@@ -108,7 +111,7 @@ def _format_number(value: float | bool | None) -> str:
 
 
 def explain_unmet_criteria(result: VerificationResult, catalog: Catalog) -> list[str]:
-    """Return a sentence for each criterion that is not met."""
+    """Return a sentence with the reason for each criterion that is not met."""
     return [f"{each.metric}: {_unmet_reason(each, catalog)}" for each in result.criterion_results if not each.met]
 
 
@@ -138,7 +141,7 @@ def _missing_reason(result: CriterionResult, catalog: Catalog) -> str:
 
 
 def summarize_verdict(criteria: SuccessCriteria | None, result: VerificationResult) -> str:
-    """Return the reasons of the engine's verdict in one sentence."""
+    """Return the reasons for the engine's verdict in one sentence."""
     gate = _summarize_gate(result.science) if result.science else None
     if criteria is None:
         return gate or "no criteria: delivered"
@@ -165,7 +168,7 @@ def _summarize_criteria(criteria: SuccessCriteria, result: VerificationResult) -
 
 
 def summarize_cost(result: VerificationResult, budget: Budget | None) -> str:
-    """Return the verified bonus and penalty and, with a budget, the cost of an award at `max_cpc`."""
+    """Return a sentence with verified bonus and penalty; with a budget, also the cost at `max_cpc`."""
     amounts = f"bonus {format_amount(result.bonus)}, penalty {format_amount(result.penalty)}"
     if budget is None:
         return amounts

@@ -1,4 +1,4 @@
-"""Criteria and works as files, and the file and pointer of each part of a request."""
+"""Criteria and works in files, and the origin of each part of a request, for messages."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,15 @@ from aex_runtime.commandline import UserError
 
 CRITERIA = "success_criteria"
 _ADDED = frozenset({*Work.model_fields, "warnings", "quote"}) - frozenset(WorkSubmission.model_fields)
-"""Fields that a service adds to its answers. A work that was read back is accepted without change."""
+"""Fields that services add to a work. They are ignored, so that a downloaded work is accepted unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldSource:
-    """The file, option and pointer of a part of the request. `document`: None if no file was given."""
+    """The origin of a part of a request: command line option, file, and JSON pointer within it.
+
+    `document` is None if no file was given.
+    """
 
     option: str
     document: InputDocument | None
@@ -25,13 +28,16 @@ class FieldSource:
 
 @dataclass(frozen=True, slots=True)
 class FieldSources:
-    """The sources of a request's parts by key. Every other part is the work's."""
+    """The origins of a request's parts by key. Parts without an entry come from `work`."""
 
     parts: Mapping[str, FieldSource]
     work: FieldSource
 
     def add_location(self, path: str, message: str) -> str:
-        """Return `message` with the file and pointer of `path`; without a file, with the option that names it."""
+        """Return the message preceded by the file and JSON pointer from which the part at `path` comes.
+
+        If the work has no file, the option for it is added instead.
+        """
         key, _, rest = path.removeprefix("/").partition("/")
         source = self.parts.get(key, self.work)
         if source.document is None:
@@ -41,9 +47,9 @@ class FieldSources:
 
 
 def extract_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
-    """Return the success criteria of a file: the file itself, or its `success_criteria`.
+    """Return the success criteria of a document and their origin.
 
-    Raises `UserError` for a file that holds no criteria.
+    They are its field `success_criteria`, or else the whole document. Raises `UserError` if it holds no criteria.
     """
     value, option = document.value, "--criteria"
     if isinstance(value, Mapping) and CRITERIA in value:
@@ -56,9 +62,9 @@ def extract_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
 
 
 def extract_work_fields(document: InputDocument | None) -> dict[str, Any]:
-    """Return the fields of a work's file without those that services add.
+    """Return the fields of a work's document without those that services add; empty without a document.
 
-    Raises `UserError` for a file that holds no mapping.
+    Raises `UserError` if the document holds no mapping.
     """
     if document is None:
         return {}
@@ -69,7 +75,7 @@ def extract_work_fields(document: InputDocument | None) -> dict[str, Any]:
 
 
 def find_unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
-    """Return a problem for each unknown field: a mistyped name would otherwise be ignored."""
+    """Yield a problem for each unknown field of a work. Otherwise a mistyped name would be ignored."""
     for name in work:
         if name not in WorkSubmission.model_fields:
             message = unknown_field_message((name,), WorkSubmission)

@@ -1,1 +1,1 @@
-"""The embedded suite: four services as four processes under one supervisor."""
+"""The embedded suite: the four services as processes of one supervisor."""

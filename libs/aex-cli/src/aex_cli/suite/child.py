@@ -1,4 +1,4 @@
-"""A service as a child process: session, log file, and a pipe that closes with the supervisor."""
+"""A service as a child process, with its log file and a pipe that closes when the supervisor ends."""
 
 import asyncio
 import contextlib
@@ -17,9 +17,9 @@ _TAIL_BYTES = 16_384
 
 
 def rotate_large_log(path: Path) -> int:
-    """Rotate a large log file and return the byte offset at which the next run begins.
+    """Rename a log file above 10 MiB to `*.1`, and return the byte offset at which the next run begins.
 
-    Rotation happens only between runs, so a run keeps all of its lines.
+    Call it before a run, so that all lines of a run are in one file.
     """
     size = path.stat().st_size if path.exists() else 0
     if size > KEEP_BYTES:
@@ -29,7 +29,7 @@ def rotate_large_log(path: Path) -> int:
 
 
 def read_log_tail(path: Path, start: int, lines: int = 20) -> str:
-    """Return the last lines of the run that began at byte `start`."""
+    """Return the last lines of a log file after byte `start`; empty if the file is missing."""
     if not path.exists():
         return ""
     with path.open("rb") as log:
@@ -41,7 +41,7 @@ def read_log_tail(path: Path, start: int, lines: int = 20) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Common environment, log folder and inherited file descriptors of all child processes."""
+    """The common settings of all child processes: environment, log folder, inherited file descriptors."""
 
     environment: Mapping[str, str]
     logs: Path
@@ -52,7 +52,7 @@ class Launch:
 
 
 class ServiceProcess:
-    """A running service. It ends when the pipe that the supervisor holds closes."""
+    """A running service process. It ends itself when the supervisor's end of its pipe closes."""
 
     def __init__(self, spec: ServiceSpec, process: asyncio.subprocess.Process, pipe: int, log: Path, log_start: int):
         self.spec = spec
@@ -61,11 +61,15 @@ class ServiceProcess:
         self._pipe = pipe
         self._log_start = log_start
         self.exit = asyncio.create_task(self._reap(), name=f"exit of {spec.label}")
-        """The exit code (negative: a signal), once the process and its own children have ended."""
+        """Task with the exit code (negative for a signal). It ends once the process and its children have ended."""
 
     @classmethod
     async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "ServiceProcess":
-        """Start `python -m module` as one of `specs`. The child inherits only its read end of the pipe."""
+        """Start the module of `spec`, rotate its log, and return the process.
+
+        `specs`: all services of the suite, whose URLs the process gets. It inherits only the read end of its pipe, and
+        the descriptors of `launch`.
+        """
         log = launch.log_path(spec)
         log_start = rotate_large_log(log)
         read_end, write_end = os.pipe()
@@ -91,22 +95,22 @@ class ServiceProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, also the id of its session and process group."""
+        """The process id, which is also the id of its session and process group."""
         return self._process.pid
 
     def terminate(self) -> None:
-        """Send SIGTERM: the service drains and stops its own workers."""
+        """Send SIGTERM, unless the process has ended. The service then drains and stops its workers."""
         if not self.exit.done():
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
 
     def kill(self) -> None:
-        """Send SIGKILL to the process and its children."""
+        """Send SIGKILL to the process and its children, unless it has ended."""
         if not self.exit.done():
             self._signal_group(signal.SIGKILL)
 
     def read_log_tail(self) -> str:
-        """Return the last lines of this run's log."""
+        """Return the last lines that this process has logged."""
         return read_log_tail(self.log, self._log_start)
 
     async def _reap(self) -> int:
@@ -122,7 +126,7 @@ class ServiceProcess:
 
 
 def describe_exit(code: int) -> str:
-    """Return `exit code 3`, or a signal's name."""
+    """Return `exit code 3`, or for a negative code the name of the signal, such as `SIGKILL`."""
     if code >= 0:
         return f"exit code {code}"
     try:

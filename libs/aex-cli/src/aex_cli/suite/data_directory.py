@@ -1,6 +1,6 @@
 """The suite's data directory and its exclusive lock.
 
-The services inherit the open lock. After the supervisor was killed it stays locked until they have drained.
+The services inherit the open lock file. If the supervisor is killed, the directory stays locked until they have ended.
 So two suites never share ports or files.
 """
 
@@ -19,11 +19,10 @@ _OWN_NAMES = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
 
 
 def open_data_directory(path: Path) -> Path:
-    """Open the directory, created with mode 0700, and return its absolute path; its folder `logs` exists.
+    """Create the directory and its folder `logs` with mode 0700 if missing, and return its absolute path.
 
-    Raises `UserError` if it cannot be used.
-
-    The first service, or `aex token`, creates its key.
+    The key is created later, by the first service or by `aex token`. Raises `UserError` if the directory cannot be
+    used.
     """
     root = path.expanduser().resolve()
     try:
@@ -40,7 +39,7 @@ def open_data_directory(path: Path) -> Path:
 
 
 def _check_content(root: Path) -> None:
-    """Raise `UserError` for a folder with other files, such as `--data-dir .` in a project."""
+    """Raise `UserError` if the folder holds other files than a suite's, such as a project folder."""
     if not root.exists():
         return
     found = {entry.name for entry in root.iterdir()}
@@ -50,16 +49,16 @@ def _check_content(root: Path) -> None:
 
 
 DRAIN_S = 30.0
-"""Longest wait for the services of a killed suite; they need half of it at most."""
+"""Seconds to wait for the services of a killed suite. They need at most half of it."""
 _POLL_S = 0.1
 
 
 @contextmanager
 def lock_suite(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
-    """Lock the directory's file `lock` and yield its descriptor, which the services inherit.
+    """Lock the data directory during the block, and yield the descriptor that services inherit.
 
-    Raises `UserError` with the owner's process id: at once if that process runs. If it was killed, its services have
-    `drain_s` seconds to end.
+    If another suite runs on it, `UserError` with its process id is raised at once. If that suite was killed, its
+    services have `drain_s` seconds to end, and `notify` gets a message.
     """
     path = root / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

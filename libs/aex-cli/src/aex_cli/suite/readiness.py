@@ -1,6 +1,6 @@
-"""Readiness of the services, and its announcement by `aex up`.
+"""Waiting until services are ready, and the line that `aex up` prints then.
 
-Uses the standard library's HTTP client: its import does not slow down the services' start.
+It uses the HTTP client of the standard library, whose import does not slow down the services' start.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _MAX_BYTES = 300
 
 
 class ReadinessProbe:
-    """Poll of `/readyz` over loopback, with the last answer of each service."""
+    """A poller of the services' `/readyz` that remembers the last answer of each."""
 
     def __init__(self) -> None:
         self.last: dict[str, str] = {}
         self._ready: set[str] = set()
 
     async def wait_until_ready(self, spec: ServiceSpec) -> None:
-        """Return once /readyz answers 200. The caller sets the deadline."""
+        """Poll the service's `/readyz` until it answers 200. There is no time limit: the caller sets it."""
         self._ready.discard(spec.label)
         while True:
             ready, self.last[spec.label] = await asyncio.to_thread(_check_ready, spec)
@@ -39,7 +39,7 @@ class ReadinessProbe:
             await asyncio.sleep(_POLL_S)
 
     def pending_services(self) -> dict[str, str]:
-        """Return the services that are not ready and their last answers."""
+        """Return the last answers of the services that are not ready, by label."""
         return {name: answer for name, answer in self.last.items() if name not in self._ready}
 
 
@@ -57,7 +57,10 @@ def _check_ready(spec: ServiceSpec) -> tuple[bool, str]:
 
 
 def print_ready_line(specs: Sequence[ServiceSpec], root: Path, start_seconds: float) -> None:
-    """Print the line for scripts, `ready` and the URL of each process, on a terminal below a banner."""
+    """Print one line for scripts: `ready` and the URL of each process. A terminal gets a banner before it.
+
+    `root`: the data directory. `start_seconds`: how long the start took, for the banner.
+    """
     console = Console()
     if console.is_terminal:
         _print_banner(console, specs, root, start_seconds)

@@ -1,4 +1,7 @@
-"""The services of the suite: modules, ports and environments. The command line imports none of them."""
+"""The processes of the suite: their modules, ports and environments.
+
+The command line starts the services as modules, and imports none of them.
+"""
 
 import errno
 import socket
@@ -28,7 +31,7 @@ _STEP = 100
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """A process of the suite: service name, module, port, and number of the replica from 1."""
+    """A process of the suite: its service, module, address and number of the replica, from 1."""
 
     name: str
     module: str
@@ -38,7 +41,7 @@ class ServiceSpec:
 
     @property
     def label(self) -> str:
-        """The name of the process: `settlement`, or `settlement-2` for the second replica."""
+        """The name of the process: `settlement` for the first replica, `settlement-2` for the second."""
         return self.name if self.replica == 1 else f"{self.name}-{self.replica}"
 
     @property
@@ -47,14 +50,14 @@ class ServiceSpec:
 
     @property
     def url_variable(self) -> str:
-        """The environment variable of the service's URL."""
+        """The name of the environment variable with the service's URL."""
         return f"AEX_{self.name.upper().replace('-', '_')}_URL"
 
 
 def plan_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
-    """Return four services on consecutive ports; each further replica takes the next four.
+    """Return the processes of a suite: the four services on consecutive ports, for each replica.
 
-    Raises `UserError` for ports above the last one.
+    Raises `UserError` for ports above 65535.
     """
     count = len(MODULES) * replicas
     if port_base + count - 1 > LAST_PORT:
@@ -68,7 +71,7 @@ def plan_suite(port_base: int, replicas: int = 1) -> tuple[ServiceSpec, ...]:
 
 
 def build_suite_environment(inherited: Mapping[str, str], data_dir: Path, config: Path | None) -> dict[str, str]:
-    """Return the environment of all processes: the user's, with data directory and configuration."""
+    """Return the common environment of all processes: the inherited one, with data directory and config."""
     return {
         # Processes with the same name would take over each other's leases.
         **{name: value for name, value in inherited.items() if name != INSTANCE},
@@ -81,10 +84,10 @@ def build_suite_environment(inherited: Mapping[str, str], data_dir: Path, config
 def build_process_environment(
     spec: ServiceSpec, specs: Sequence[ServiceSpec], common: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the environment of one process: address, URLs of its replica's services, instance name.
+    """Return the environment of one process: `common`, its address, services' URLs, its instance name.
 
-    Only a store in the data directory gets instance names: its lock makes them unique. Several suites may share
-    another store.
+    The URLs are those of the same replica. An instance name is set only for a store in the data directory, whose lock
+    makes it unique. Several suites may share another store.
     """
     return {
         **common,
@@ -96,7 +99,7 @@ def build_process_environment(
 
 
 def require_free_ports(specs: Sequence[ServiceSpec]) -> None:
-    """Raise `UserError` with each port that cannot be bound and a free `--port-base`."""
+    """Raise `UserError` if ports are taken. It names them and suggests a free `--port-base`."""
     busy = [spec for spec in specs if not _is_bindable(spec.port)]
     if not busy:
         return
@@ -121,13 +124,16 @@ def _is_bindable(port: int) -> bool:
 
 
 def find_free_port_base(first: int, count: int) -> int | None:
-    """Return the first of `count` free consecutive ports, `first` or some hundreds above; None without."""
+    """Return the first of `count` free consecutive ports: `first`, or a multiple of 100 above it.
+
+    None means that there are none up to the last port.
+    """
     bases = range(first, LAST_PORT + 2 - count, _STEP)
     return next((base for base in bases if all(_is_bindable(base + offset) for offset in range(count))), None)
 
 
 def select_services(service: str | None) -> list[str]:
-    """Return the named service, or all. Raises `UserError` for an unknown name."""
+    """Return a list of only this service, or of all for None. Raises `UserError` for an unknown name."""
     if service is None:
         return list(MODULES)
     if service not in MODULES:

@@ -1,4 +1,4 @@
-"""Supervisor of the services: start, readiness, bounded restarts, and stop by signals."""
+"""Supervisor of the service processes: start, readiness, bounded restarts, and stop by signals."""
 
 import asyncio
 import random
@@ -16,7 +16,10 @@ from aex_cli.suite.service_spec import ServiceSpec
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """At most `limit` restarts within `window_s` seconds, each after a pause that doubles."""
+    """Limits on restarts of a service: at most `limit` within `window_s` seconds, after growing pauses.
+
+    The pause starts at `first_pause_s` and doubles up to `longest_pause_s`, in seconds.
+    """
 
     limit: int = 5
     window_s: float = 60.0
@@ -26,31 +29,34 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """The restarts of one service within the window, as monotonic seconds."""
+    """The recent restarts of one service. `moments`: their times in monotonic seconds."""
 
     policy: RestartPolicy
     moments: tuple[float, ...] = ()
 
     def record_death(self, now: float) -> "Restarts | None":
-        """Return the restarts with one more at `now`; None above the limit."""
+        """Return the recent restarts with one more at `now`; None if the policy allows no further restart."""
         recent = tuple(moment for moment in self.moments if now - moment < self.policy.window_s)
         if len(recent) >= self.policy.limit:
             return None
         return replace(self, moments=(*recent, now))
 
     def pause_s(self, jitter: float) -> float:
-        """Return the pause before the latest restart: doubled, capped, ±25 % by `jitter` in [0, 1)."""
+        """Return the seconds to wait before the latest restart.
+
+        The pause doubles with each recent restart up to a limit; `jitter` in [0, 1) varies it by ±25 %.
+        """
         doubled: float = self.policy.first_pause_s * 2 ** (max(len(self.moments), 1) - 1)
         return min(doubled, self.policy.longest_pause_s) * (0.75 + jitter / 2)
 
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ECHO_S = 0.3
-"""Time in which further signals repeat the first: `uv run` and `timeout` forward signals."""
+"""Seconds in which a further signal counts as the same: `uv run` and `timeout` forward signals."""
 
 
 class StopRequest:
-    """The stop signals received: the first requests a drain, a later one an immediate stop."""
+    """The stop signals received so far. The first one requests a drain, a later one an immediate stop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.requested = asyncio.Event()
@@ -61,7 +67,10 @@ class StopRequest:
     @classmethod
     @contextmanager
     def handle_stop_signals(cls, loop: asyncio.AbstractEventLoop) -> Iterator["StopRequest"]:
-        """Handle the stop signals during the block. SIGHUP stays ignored under `nohup`."""
+        """Handle the stop signals during the block, and yield the `StopRequest` that they set.
+
+        SIGHUP stays ignored under `nohup`.
+        """
         request = cls(loop)
         under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         handled = [number for number in STOP_SIGNALS if not (number is signal.SIGHUP and under_nohup)]
@@ -82,14 +91,14 @@ class StopRequest:
 
 
 class SuiteFailed(Exception):
-    """A failed suite. The message holds the service, the cause and the end of its log."""
+    """The error for a suite that cannot run. The message names service and cause, with the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuitePolicy:
-    """Time limits of the supervisor, in seconds.
+    """The limits of the supervisor: seconds to become ready and to stop, and the restarts.
 
-    `stop_s` exceeds a service's own drain, so that only a hanging service is killed.
+    `stop_s` exceeds the time that services take to drain, so that only a hanging service is killed.
     """
 
     ready_s: float = 60.0
@@ -98,7 +107,10 @@ class SuitePolicy:
 
 
 class Supervisor:
-    """Supervisor of the services in `specs`. Calls `on_ready` once, and `notify` with each message."""
+    """Supervisor of the services in `specs`: it starts, restarts and stops their processes.
+
+    It calls `on_ready` once, when all are ready, and `notify` with each message for the user.
+    """
 
     def __init__(
         self,
@@ -117,9 +129,10 @@ class Supervisor:
         self._random = random.SystemRandom()
 
     async def run(self) -> int:
-        """Run until a stop signal and return 0, or 130 after a second signal. Raises `SuiteFailed`.
+        """Run the services until a stop signal, and return the exit code: 0, or 130 after a second signal.
 
-        All child processes have ended on return.
+        Raises `SuiteFailed` if a service does not start or ends too often. In every case all child processes have
+        ended.
         """
         with StopRequest.handle_stop_signals(asyncio.get_running_loop()) as stop:
             work = asyncio.create_task(self._supervise())
@@ -153,7 +166,7 @@ class Supervisor:
             raise SuiteFailed(f"not ready within {self._policy.ready_s:g} s: {late}; {logs}") from None
 
     async def _restart_on_exit(self, spec: ServiceSpec, probe: ReadinessProbe) -> None:
-        """Restart the service after each exit. Raises `SuiteFailed` above the policy's limit."""
+        """Restart the service whenever it ends. Raises `SuiteFailed` if the policy allows no further restart."""
         policy = self._policy.restarts
         restarts = Restarts(policy)
         while True:
@@ -183,7 +196,7 @@ class Supervisor:
             self._notify(f"{child.spec.label} is ready again")
 
     async def _stop_all(self, stop: StopRequest) -> None:
-        """Send SIGTERM to all, and SIGKILL to the rest after `stop_s` or a second signal."""
+        """Stop all processes by SIGTERM. After `stop_s`, or a second signal, SIGKILL ends those still running."""
         running = [child for child in self._children.values() if not child.exit.done()]
         for child in running:
             child.terminate()
@@ -199,7 +212,7 @@ class Supervisor:
 
 
 async def _wait_until_ready(child: ServiceProcess, probe: ReadinessProbe) -> None:
-    """Return once the child is ready. Raises `SuiteFailed` if it ends first."""
+    """Wait until the process is ready. Raises `SuiteFailed` if it ends first."""
     ready = asyncio.create_task(probe.wait_until_ready(child.spec))
     try:
         await asyncio.wait({child.exit, ready}, return_when=asyncio.FIRST_COMPLETED)
@@ -216,7 +229,7 @@ async def _wait_for_exits(children: Sequence[ServiceProcess]) -> None:
 
 
 async def _run_until_failure(work: Sequence[Coroutine[None, None, None]]) -> None:
-    """Run all until done; raise the first error after cancelling the others."""
+    """Run the coroutines until all are done. At the first error, cancel the others and raise it."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         await asyncio.gather(*tasks)
@@ -225,7 +238,7 @@ async def _run_until_failure(work: Sequence[Coroutine[None, None, None]]) -> Non
 
 
 async def _cancel(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel the tasks and wait for them, ignoring their errors."""
+    """Cancel the tasks and wait until they have ended, ignoring their errors."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

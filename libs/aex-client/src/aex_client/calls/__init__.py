@@ -1,4 +1,4 @@
-"""Calls of every endpoint. Both clients offer these functions as methods."""
+"""Functions that build the call of each endpoint. Both clients offer them as methods, which send it."""
 
 from aex_client.calls.governance import decide_hold, get_hold, get_profile, list_holds, list_rules
 from aex_client.calls.publisher import (

@@ -1,4 +1,4 @@
-"""Calls of work-publisher: works, from publication to award."""
+"""Functions that build calls of work-publisher: works from their publication to their award."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -15,12 +15,12 @@ Submission = WorkSubmission | Mapping[str, Any]
 
 
 def publish_work(submission: Submission) -> Call[WorkAnswer]:
-    """Publish a work (consumer). Answers with the linter's warnings and the quote."""
+    """Publish a work (consumer). The answer has the linter's warnings and the quote."""
     return build_post(_PUBLISHER, "/v1/work", WorkAnswer, encode_json_body(submission))
 
 
 def validate_work(submission: Submission) -> Call[WorkValidation]:
-    """Return all problems, warnings and the quote of a work; store nothing (consumer)."""
+    """Check a work without storing it (consumer). The answer has its problems, warnings and quote."""
     return build_post(
         _PUBLISHER, "/v1/work/validate", WorkValidation, encode_json_body(submission), uses_idempotency_key=False
     )
@@ -29,26 +29,26 @@ def validate_work(submission: Submission) -> Call[WorkValidation]:
 def list_work(
     *, status: WorkStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Work]]:
-    """Return the caller's works, newest first; agents also get all open works."""
+    """List works, newest first: a consumer's own; for an agent, its own and all open ones."""
     return build_get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
 
 
 def get_work(work_id: str) -> Call[Work]:
-    """Return one work; its evaluation data for its consumer alone."""
+    """Return a work. Only its consumer gets the evaluation data."""
     return build_get(_PUBLISHER, build_path("/v1/work/{}", work_id), Work)
 
 
 def award(work_id: str, agent_id: str, cpc_rate: Decimal | str) -> Call[Award]:
-    """Give a work to an agent at a price (its consumer). `cpc_rate` is an amount in the work's currency."""
+    """Award a work to an agent at the price `cpc_rate`, in the work's currency (the work's consumer)."""
     body = encode_json_body({"agent_id": agent_id, "cpc_rate": cpc_rate})
     return build_post(_PUBLISHER, build_path("/v1/work/{}/award", work_id), Award, body)
 
 
 def claim(work_id: str) -> Call[Award]:
-    """Take a work that allows claims, at its `budget.max_cpc` (agent)."""
+    """Claim a work that allows claims, at the price `budget.max_cpc` (agent)."""
     return build_post(_PUBLISHER, build_path("/v1/work/{}/claim", work_id), Award)
 
 
 def cancel_work(work_id: str) -> Call[Work]:
-    """Withdraw a work before an award (its consumer)."""
+    """Cancel a work that is not awarded yet (the work's consumer)."""
     return build_post(_PUBLISHER, build_path("/v1/work/{}/cancel", work_id), Work)

@@ -1,4 +1,4 @@
-"""Calls of settlement: settlements, corrections, breakdowns, export, ledger accounts."""
+"""Functions that build calls of settlement: settlements, reversals, breakdowns, export, accounts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -34,14 +34,17 @@ def list_settlements(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[SettlementView]]:
-    """Settlements, newest first: finance all, others their own. Days are UTC and included."""
+    """List settlements, newest first: all for finance, else the caller's own.
+
+    `first_day` and `last_day` are UTC and both included.
+    """
     query = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
     days = {"from": first_day, "to": last_day}
     return build_get(_SETTLEMENT, "/v1/settlements", Page[SettlementView], **query, **days, cursor=cursor, limit=limit)
 
 
 def get_settlement(contract_id: str) -> Call[SettlementView]:
-    """Return a contract's cost by criterion with all its revisions; a 404 until it is settled."""
+    """Return a contract's cost by criterion, with all revisions. Raises `NotFound` until it is settled."""
     return build_get(_SETTLEMENT, build_path("/v1/settlements/{}", contract_id), SettlementView)
 
 
@@ -52,9 +55,9 @@ def reverse_settlement(
     replacement: Replacement | Mapping[str, Any] | None = None,
     revision: int | None = None,
 ) -> Call[SettlementView]:
-    """Reverse a settlement (finance), and post `replacement` {base, bonus, penalty} instead, if given.
+    """Reverse a settlement (finance), and post the amounts of `replacement`, if given, as its new cost.
 
-    `revision`: the expected revision; raises `Conflict`, and posts nothing, if another is current.
+    `revision`: the expected current revision. If another one is current, `Conflict` is raised and nothing is posted.
     """
     given = {"reason": reason, "replacement": replacement, "revision": revision}
     body = encode_json_body({name: value for name, value in given.items() if value is not None})
@@ -71,7 +74,10 @@ def export_settlements(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[BookingView]:
-    """Return every posted revision, oldest first, for a client's `rows`. Days are UTC and included."""
+    """Return the export of all posted revisions, oldest first. Read it with a client's `rows`.
+
+    `first_day` and `last_day` are UTC and both included.
+    """
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     kinds = {"currency": currency, "status": status}
     days = {"from": first_day, "to": last_day}
@@ -85,7 +91,7 @@ def breakdown(
     last_day: date | str | None = None,
     currency: str | None = None,
 ) -> Call[SettlementBreakdown]:
-    """Return counts and amounts by one or two keys, with a total for each currency."""
+    """Return counts and amounts of settlements by one or two keys, with a total for each currency."""
     groups = [group_by] if isinstance(group_by, str) else list(group_by)
     days = {"from": first_day, "to": last_day}
     path = "/v1/settlements/breakdown"
@@ -93,12 +99,12 @@ def breakdown(
 
 
 def trial_balance(*, as_of: datetime | str | None = None) -> Call[TrialBalance]:
-    """Return all accounts at an instant (finance). Sums to zero in each currency."""
+    """Return the balances of all accounts at an instant (finance). They sum to zero in each currency."""
     return build_get(_SETTLEMENT, "/v1/trial-balance", TrialBalance, as_of=as_of)
 
 
 def get_account(account_id: str, *, as_of: datetime | str | None = None) -> Call[Account]:
-    """Return an account's balances, such as `consumer:acme`: finance any, others their own."""
+    """Return the balances of an account such as `consumer:acme`: any for finance, else the caller's own."""
     return build_get(_SETTLEMENT, build_path("/v1/accounts/{}", account_id), Account, as_of=as_of)
 
 
@@ -109,7 +115,7 @@ def list_account_entries(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[AccountEntry]]:
-    """Return an account's postings, newest first; amounts are integer micros, + debit, − credit."""
+    """List an account's postings, newest first. Amounts are integer micros: + debit, − credit."""
     path = build_path("/v1/accounts/{}/entries", account_id)
     return build_get(_SETTLEMENT, path, Page[AccountEntry], as_of=as_of, cursor=cursor, limit=limit)
 
@@ -119,7 +125,7 @@ def post_transaction(
 ) -> Call[LedgerTransaction]:
     """Post a deposit (cash +, consumer −) or an adjustment (finance).
 
-    Amounts are integer micros that sum to zero.
+    Amounts are integer micros that sum to zero in each currency.
     """
     body = encode_json_body({"kind": kind, "postings": list(postings), "reason": reason})
     return build_post(_SETTLEMENT, "/v1/ledger/transactions", LedgerTransaction, body)

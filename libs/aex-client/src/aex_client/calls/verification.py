@@ -1,4 +1,4 @@
-"""Calls of verification: contracts, candidates, outcomes, domains, metric catalog."""
+"""Functions that build calls of verification: contracts, candidates, outcomes, domains, metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,13 +35,13 @@ def list_contracts(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[Contract]]:
-    """Return the caller's contracts, newest first; an operator's are all."""
+    """List contracts, newest first: all for an operator, else the caller's own."""
     filters = {"work_id": work_id, "status": status}
     return build_get(_VERIFICATION, "/v1/contracts", Page[Contract], **filters, cursor=cursor, limit=limit)
 
 
 def get_contract(contract_id: str) -> Call[Contract]:
-    """Return one contract."""
+    """Return a contract."""
     return build_get(_VERIFICATION, build_path("/v1/contracts/{}", contract_id), Contract)
 
 
@@ -56,9 +56,9 @@ def submit_output(
     artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
     wait_s: float = 0.0,
 ) -> Call[AttemptView]:
-    """Post a candidate (the contract's agent); wait up to `wait_s` seconds (at most 30) for its verdict.
+    """Post a candidate (the contract's agent) and wait up to `wait_s` seconds (at most 30) for a verdict.
 
-    The answer may have no verdict yet; `get_attempt` returns it later. A `Decimal` among the claims keeps its digits.
+    If the answer has no verdict yet, `get_attempt` returns it later. A `Decimal` among the claims keeps its digits.
     """
     candidate = _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
     body = _join(candidate)
@@ -82,9 +82,9 @@ def verify(
     reasoning: str | None = None,
     artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
 ) -> Call[VerificationView]:
-    """Try criteria on an output (consumer): the engine's verdict, which is neither stored nor charged.
+    """Verify an output without a contract (consumer). The verdict is neither stored nor charged.
 
-    `success_criteria` may be None where `science` decides. `data` and `artifacts` are inline.
+    `success_criteria` may be None if `science` is given. `data` and `artifacts` must hold their content inline.
     """
     own = {
         "success_criteria": success_criteria,
@@ -108,7 +108,7 @@ def _candidate(
     reasoning: str | None,
     artifacts: Sequence[Artifact | Mapping[str, Any]],
 ) -> dict[str, bytes]:
-    """Return the members of a candidate's body as JSON; claims keep their own digits."""
+    """Return the members of a candidate's body, each encoded as JSON; claims keep their digits."""
     parts = {"output": encode_json_body(output)}
     parts |= {"execution_metadata": encode_json_body(execution_metadata)} if execution_metadata is not None else {}
     parts |= {"claimed_metrics": encode_claims(claimed_metrics)} if claimed_metrics is not None else {}
@@ -122,28 +122,28 @@ def _join(parts: Mapping[str, bytes]) -> bytes:
 
 
 def list_attempts(contract_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[Page[AttemptView]]:
-    """Return a contract's attempts, oldest first."""
+    """List a contract's attempts, oldest first."""
     path = build_path("/v1/contracts/{}/attempts", contract_id)
     return build_get(_VERIFICATION, path, Page[AttemptView], cursor=cursor, limit=limit)
 
 
 def get_attempt(contract_id: str, attempt_id: str) -> Call[AttemptView]:
-    """Return one attempt."""
+    """Return an attempt of a contract, with its verdict once it is judged."""
     return build_get(_VERIFICATION, build_path("/v1/contracts/{}/attempts/{}", contract_id, attempt_id), AttemptView)
 
 
 def finalize(contract_id: str) -> Call[Contract]:
-    """Settle early with the best judged candidate (the contract's agent)."""
+    """End a contract early with the best judged candidate (the contract's agent)."""
     return build_post(_VERIFICATION, build_path("/v1/contracts/{}/finalize", contract_id), Contract)
 
 
 def cancel_contract(contract_id: str) -> Call[Contract]:
-    """Cancel before the first candidate is received (the contract's consumer)."""
+    """Cancel a contract before its first candidate is received (the contract's consumer)."""
     return build_post(_VERIFICATION, build_path("/v1/contracts/{}/cancel", contract_id), Contract)
 
 
 def decline_contract(contract_id: str) -> Call[Contract]:
-    """Decline before the first candidate: cancelled, nothing is paid (the contract's agent)."""
+    """Decline a contract before its first candidate (its agent). It is cancelled and nothing is paid."""
     return build_post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
 
 
@@ -156,13 +156,13 @@ def list_outcomes(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[OutcomeView]]:
-    """Return outcomes, newest first: the caller's own, or all. At most two filters at once."""
+    """List outcomes, newest first: all for an operator, else the caller's own. At most two filters."""
     filters = {"agent_id": agent_id, "consumer_id": consumer_id, "work_id": work_id, "domain": domain}
     return build_get(_VERIFICATION, "/v1/outcomes", Page[OutcomeView], **filters, cursor=cursor, limit=limit)
 
 
 def get_outcome(contract_id: str) -> Call[OutcomeView]:
-    """Return the outcome of one contract; not there until the contract is final."""
+    """Return the outcome of a contract. Raises `NotFound` until the contract has ended."""
     return build_get(_VERIFICATION, build_path("/v1/outcomes/{}", contract_id), OutcomeView)
 
 
@@ -174,7 +174,10 @@ def export_outcomes(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[OutcomeView]:
-    """Return every outcome, oldest first, for a client's `rows`. Days are UTC and included."""
+    """Return the export of all outcomes, oldest first. Read it with a client's `rows`.
+
+    `first_day` and `last_day` are UTC and both included.
+    """
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
     return build_get(_VERIFICATION, "/v1/outcomes/export", OutcomeView, format="jsonl", **parties, **days)
@@ -188,28 +191,34 @@ def export_rollouts(
     first_day: date | str | None = None,
     last_day: date | str | None = None,
 ) -> Call[RolloutResponse]:
-    """Return the same outcomes as rollouts for trainers, without those whose score the caller may not see."""
+    """Return the export of outcomes as rollouts, oldest first. Read it with a client's `rows`.
+
+    Outcomes whose score the caller may not see are left out. `first_day` and `last_day` are UTC and both included.
+    """
     parties = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     days = {"from": first_day, "to": last_day}
     return build_get(_VERIFICATION, "/v1/outcomes/export", RolloutResponse, format="rollouts", **parties, **days)
 
 
 def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
-    """Return every metric that a criterion may name."""
+    """Return all metrics that a criterion may name."""
     return unwrap_page_items(build_get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
 
 
 def domains() -> Call[tuple[Domain, ...]]:
-    """Return every scientific domain that the platform knows, by name."""
+    """Return all scientific domains that the platform knows, in order of their names."""
     return unwrap_page_items(build_get(_VERIFICATION, "/v1/domains", Page[Domain]))
 
 
 def domain(name: str) -> Call[Domain]:
-    """Return one domain, by its name or an alias."""
+    """Return a scientific domain by its name or an alias."""
     return build_get(_VERIFICATION, build_path("/v1/domains/{}", name), Domain)
 
 
 def infer_domain(text: str = "", columns: Sequence[str] = ()) -> Call[DomainGuess]:
-    """Infer the domain of a text and column names (at most 2,000; 50,000 characters in all)."""
+    """Infer the scientific domain of a text and column names.
+
+    At most 2,000 columns and 50,000 characters in all.
+    """
     body = encode_json_body({"text": text, "columns": list(columns)})
     return build_post(_VERIFICATION, "/v1/domains/infer", DomainGuess, body, uses_idempotency_key=False)
