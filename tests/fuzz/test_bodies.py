@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_models.canonical import canonical_bytes
-from aex_outcomes.json_values import is_pointer
+from aex_outcomes.json_values import is_json_pointer
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.strict_json import parse_strict_json
 from tests.fuzz.effort import effort, soon
@@ -33,7 +33,7 @@ def test_damaged_body_is_refused_or_read_as_json_that_can_be_stored(raw: bytes) 
     except InvalidRequest as refused:
         assert refused.errors  # noqa: PT017 either of the two may happen
         for problem in refused.errors:
-            assert is_pointer(problem.path)
+            assert is_json_pointer(problem.path)
             json.dumps(problem.model_dump()).encode()
         return
     assert value == json.loads(raw.decode())

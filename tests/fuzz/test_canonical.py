@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from aex_models.canonical import NotCanonical, canonical_bytes, find_json_problem
 from aex_models.contract import Candidate
-from aex_outcomes.json_values import lossy_claim_texts, restore_claims
+from aex_outcomes.json_values import find_claim_texts_lost_in_storage, restore_claim_texts
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from aex_outcomes.submission.findings import problems_of
+from aex_outcomes.submission.findings import convert_validation_error
 from tests.fuzz.effort import effort, soon
 from tests.fuzz.values import INVALID, JSON, TEXT, assert_reported, is_there, mutated, positions
 
@@ -88,7 +88,7 @@ def hashed(body: Any) -> str | None:
     try:
         return soon(candidate_hash, Candidate.model_validate(body))
     except ValidationError as refused:
-        assert_reported(problems_of(refused, body), body)
+        assert_reported(convert_validation_error(refused, body), body)
     except NotCanonical as refused:
         assert refused.problem  # noqa: PT017
     return None
@@ -142,7 +142,7 @@ def test_stored_candidate_keeps_its_hash(body: Any) -> None:
     if before is None:
         return
     candidate = Candidate.model_validate(body)
-    kept = lossy_claim_texts(candidate.claimed_values)
+    kept = find_claim_texts_lost_in_storage(candidate.claimed_values)
     stored = Candidate.model_validate_json(canonical_bytes(candidate))
-    restored = stored.model_copy(update={"claimed_values": restore_claims(stored.claimed_values, kept)})
+    restored = stored.model_copy(update={"claimed_values": restore_claim_texts(stored.claimed_values, kept)})
     assert candidate_hash(restored) == before

@@ -61,6 +61,6 @@ def test_values_outside_json_are_refused_or_accepted(body: Any) -> None:
 @effort()
 @given(mutated(SUBMISSIONS.map(lambda body: {**body, "output": {"text": "the cat"}, "artifacts": [], "data": []})))
 def test_altered_verify_request_is_accepted_or_refused(body: Any) -> None:
-    checked = soon(check_verify_request, body, CATALOG, reviewer=True)
+    checked = soon(check_verify_request, body, CATALOG, has_reviewer=True)
     assert (checked.request is None) is bool(checked.problems)
     assert_reported(checked.problems, body)

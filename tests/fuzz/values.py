@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.work import Problem
-from aex_outcomes.json_values import MISSING, is_pointer, resolve_pointer
+from aex_outcomes.json_values import MISSING, is_json_pointer, resolve_pointer
 
 Path = tuple[str | int, ...]
 NUMBERS = st.sampled_from(
@@ -103,7 +103,7 @@ def assert_reported(problems: Collection[Problem], body: Any) -> None:
         json.dumps(problem.model_dump(mode="json")).encode()
         assert problem.code
         assert problem.message
-        assert is_pointer(problem.path), problem
+        assert is_json_pointer(problem.path), problem
         assert is_there(body, problem.path) or is_expected(body, problem.path, report), (problem, body)
 
 

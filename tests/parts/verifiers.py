@@ -85,6 +85,6 @@ class VerifiersInHand(Breakable):
             clock=self._clock,
         )
         try:
-            return await self.by_name[request.name].rule(request.candidate, request.agent, context)
+            return await self.by_name[request.name].decide_ruling(request.candidate, request.agent, context)
         except Exception as error:  # noqa: BLE001 a verifier may raise anything
             raise VerifierLost(type(error).__name__) from None

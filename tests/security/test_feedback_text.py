@@ -12,7 +12,7 @@ from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionRe
 from aex_models.thresholds import ComparisonOperator
 from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes import VerificationEngine
-from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated
+from aex_outcomes.feedback import render_feedback, render_invalid_output, render_repeat_feedback
 from tests.examples import examples
 from tests.libs.models.results import a_criterion, a_result
 
@@ -101,7 +101,7 @@ def test_feedback_is_one_element_in_which_no_value_begins_a_line(
 
 @given(st.lists(st.builds(Problem, path=texts, code=texts, message=texts), max_size=60))
 def test_answer_to_an_invalid_output_is_one_element(problems: list[Problem]) -> None:
-    text = render_invalid(problems)
+    text = render_invalid_output(problems)
     root = element(text)
     assert (root.tag, root.attrib) == ("output_invalid", {"errors": str(len(problems))})
     assert all(line.startswith("- ") for line in text.splitlines()[1:-1])
@@ -111,7 +111,9 @@ def test_answer_to_an_invalid_output_is_one_element(problems: list[Problem]) -> 
     st.fixed_dictionaries(dict.fromkeys(("attempt", "max_attempts", "replays", "max_replays"), st.integers(0, 10**9)))
 )
 def test_answer_to_a_repeated_candidate_is_one_element(reported: dict[str, int]) -> None:
-    assert element(render_repeated(**reported)).attrib == {name: str(number) for name, number in reported.items()}
+    assert element(render_repeat_feedback(**reported)).attrib == {
+        name: str(number) for name, number in reported.items()
+    }
 
 
 @pytest.mark.parametrize("filler", ["x", "<", "\x00", "\ud800", "\udfff\n", "𝕱", "]]>"])
@@ -119,7 +121,7 @@ def test_megabytes_make_no_more_than_four_kilobytes(filler: str) -> None:
     huge = filler * (1_000_000 // len(filler))
     reported: dict[str, Any] = {"attempt": 1, "max_attempts": 3, "level": FeedbackLevel.FULL, "code": huge}
     element(render_feedback(None, **reported, message=huge, metadata={huge: huge, "x": [huge]}))
-    element(render_invalid([Problem(path=huge, code="c", message=huge)] * 3))
+    element(render_invalid_output([Problem(path=huge, code="c", message=huge)] * 3))
 
 
 @given(rejections(), st.sampled_from([FeedbackLevel.NONE, FeedbackLevel.CRITERIA]))

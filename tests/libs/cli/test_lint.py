@@ -57,7 +57,7 @@ def test_every_warning_has_an_example() -> None:
     rules = (aex_outcomes.linter, aex_outcomes.science_lint)
     source = "".join(Path(str(each.__file__)).read_text(encoding="utf-8") for each in rules)
     of_code = {f"custom_metric_{kind}" for kind in FaultKind} - REFUSED
-    assert set(EXAMPLES) == {*re.findall(r'lint_warning\("(\w+)"', source), reference_check.CODE, *of_code}
+    assert set(EXAMPLES) == {*re.findall(r'make_lint_warning\(\s*"(\w+)"', source), reference_check.CODE, *of_code}
 
 
 @pytest.mark.parametrize("code", EXAMPLES)

@@ -66,7 +66,7 @@ def test_terms_and_schemas_in_the_threshold_are_open_and_need_no_evaluation_data
     metric: str, metric_type: str, comparison: str, threshold: object, needs: tuple[str, ...]
 ) -> None:
     expected = criterion(metric=metric, metric_type=metric_type, comparison=comparison, threshold=threshold)
-    assert Catalog.of().required_evaluation(expected) == needs
+    assert Catalog.of().required_evaluation_keys(expected) == needs
     assert Catalog.of().is_secret(expected) is bool(needs)
 
 
@@ -103,7 +103,7 @@ def test_any_well_formed_custom_metric_is_known(name: str) -> None:
     named = criterion(metric=name, metric_type="custom", comparison="gte", threshold=1)
     assert name in known
     assert (known.entry(name).name, known.sources[name]) == (name, "custom")
-    assert known.required_evaluation(named) == ("custom_metrics",)
+    assert known.required_evaluation_keys(named) == ("custom_metrics",)
     assert known.is_secret(named)
 
 
@@ -135,7 +135,10 @@ def test_any_well_formed_statistic_is_known_and_needs_science(name: str) -> None
     assert name in known
     assert (known.entry(name).name, known.sources[name]) == (name, "statistics")
     assert Requirement.RECOMPUTE_STATISTICS in known.entry(name).requires
-    assert known.required_evaluation(criterion(metric=name, metric_type="numeric", comparison="gte", threshold=1)) == ()
+    assert (
+        known.required_evaluation_keys(criterion(metric=name, metric_type="numeric", comparison="gte", threshold=1))
+        == ()
+    )
 
 
 def test_disabled_section_has_no_metrics() -> None:
@@ -187,10 +190,12 @@ def test_domains_are_those_of_the_package_and_of_the_configured_folder(tmp_path:
 
 def test_a_works_domain_counts_where_its_science_names_none() -> None:
     known = Catalog.of()
-    named = [known.domain_of(*names) for names in (("bioinformatics/DMS", "general"), (None, "bioinformatics/DMS"))]
+    named = [
+        known.resolve_domain(*names) for names in (("bioinformatics/DMS", "general"), (None, "bioinformatics/DMS"))
+    ]
     assert [each.name for each in named if each] == ["bioinformatics/DMS"] * 2
-    assert known.domain_of(None, "general") is None
-    assert known.domain_of(None, None) is None
+    assert known.resolve_domain(None, "general") is None
+    assert known.resolve_domain(None, None) is None
 
 
 def test_without_the_section_there_is_no_science() -> None:

@@ -12,7 +12,7 @@ def test_an_empty_file_is_all_defaults(raw: Any) -> None:
     assert config == OutcomeConfig() == load_config(None)
     assert config.verification.max_criteria_per_task == 10
     assert config.caching.extractor_results_ttl == 300
-    assert set(config.sections()) >= {"latency", "text_quality", "classification", "contains", "custom"}
+    assert set(config.extractor_sections()) >= {"latency", "text_quality", "classification", "contains", "custom"}
 
 
 def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
@@ -33,9 +33,9 @@ def test_every_key_of_the_specification_is_taken(tmp_path: Path) -> None:
         """
     )
     config = load_config(path)
-    assert not config.sections()["latency"].enabled
-    assert config.sections()["custom"].sandbox.timeout_ms == 100
-    assert config.sections()["mine"].class_ == "package.module:Class"
+    assert not config.extractor_sections()["latency"].enabled
+    assert config.extractor_sections()["custom"].sandbox.timeout_ms == 100
+    assert config.extractor_sections()["mine"].class_ == "package.module:Class"
     assert config.verification.max_criteria_per_task == 20
     assert config.verifiers["summary_check"] == VerifierConfig(path="my_package.verifiers:verify_summary")
     assert config.verifiers["summary_check"].timeout_ms == 30_000
@@ -94,13 +94,15 @@ def test_what_is_no_yaml_is_refused_with_the_file_named(tmp_path: Path) -> None:
 
 
 def test_workers_that_read_data_have_more_time_and_memory_unless_it_is_set() -> None:
-    assert parse_config({}).sections()["statistics"].sandbox.memory_limit_mb == 1_024
+    assert parse_config({}).extractor_sections()["statistics"].sandbox.memory_limit_mb == 1_024
     assert (
-        parse_config({"extractors": {"statistics": {"enabled": True}}}).sections()["statistics"].sandbox.timeout_ms
+        parse_config({"extractors": {"statistics": {"enabled": True}}})
+        .extractor_sections()["statistics"]
+        .sandbox.timeout_ms
         == 120_000
     )
     chosen = {"extractors": {"statistics": {"sandbox": {"memory_limit_mb": 512}}}}
-    sandbox = parse_config(chosen).sections()["statistics"].sandbox
+    sandbox = parse_config(chosen).extractor_sections()["statistics"].sandbox
     assert (sandbox.memory_limit_mb, sandbox.timeout_ms) == (512, 120_000)
 
 

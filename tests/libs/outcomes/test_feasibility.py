@@ -5,7 +5,7 @@ import pytest
 
 from aex_models.criteria import SuccessCriterion
 from aex_outcomes import Catalog
-from aex_outcomes.feasibility import count_evaluation, feasible_combinations, group_criteria
+from aex_outcomes.feasibility import count_evaluation_items, enumerate_feasible_combinations, group_dependent_criteria
 from tests.libs.outcomes.engine.builders import criterion
 
 CATALOG = Catalog.of()
@@ -13,8 +13,8 @@ CATALOG = Catalog.of()
 
 def reached(*listed: SuccessCriterion, evaluation: Mapping[str, Any] | None = None) -> set[str]:
     """Each combination as a word of + and −."""
-    found = feasible_combinations(
-        group_criteria(listed, CATALOG, count_evaluation(listed, evaluation or {})), len(listed)
+    found = enumerate_feasible_combinations(
+        group_dependent_criteria(listed, CATALOG, count_evaluation_items(listed, evaluation or {})), len(listed)
     )
     return {"".join("+" if met else "-" for met in each) for each in found}
 
@@ -125,5 +125,5 @@ def test_schemas_of_thresholds_are_independent() -> None:
 
 
 def test_many_criteria_with_terms_do_not_explode() -> None:
-    found = group_criteria([terms("contains_all", f"t{number}") for number in range(40)], CATALOG)
+    found = group_dependent_criteria([terms("contains_all", f"t{number}") for number in range(40)], CATALOG)
     assert sum(len(group.positions) for group in found) == 40

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from aex_models.examination import Fault
 from aex_models.results import CriterionError, VerificationResult
 from aex_models.work import FeedbackLevel, Problem
-from aex_outcomes.feedback import render_feedback, render_invalid, render_repeated, summary_of
+from aex_outcomes.feedback import (
+    render_feedback,
+    render_invalid_output,
+    render_repeat_feedback,
+    summarize_rejection,
+)
 from aex_outcomes.formatting import MAX_BYTES
 from tests.libs.outcomes.engine.builders import criteria, criterion, result, verify
 
@@ -126,9 +131,9 @@ def test_metadata_is_reported_at_full_alone(level: FeedbackLevel) -> None:
 
 
 async def test_the_summary_for_events_is_what_the_first_line_says_as_plain_text() -> None:
-    assert summary_of(await rejected(), None) == "2 of 4 criteria not met."
-    assert summary_of(await rejected(), "Write <more>\nplease \ud800") == "Write <more> please \ufffd"
-    assert len(summary_of(None, "x" * 1_000_000).encode()) <= 2_010
+    assert summarize_rejection(await rejected(), None) == "2 of 4 criteria not met."
+    assert summarize_rejection(await rejected(), "Write <more>\nplease \ud800") == "Write <more> please \ufffd"
+    assert len(summarize_rejection(None, "x" * 1_000_000).encode()) <= 2_010
 
 
 def test_invalid_outputs_are_reported_where_and_why() -> None:
@@ -136,7 +141,7 @@ def test_invalid_outputs_are_reported_where_and_why() -> None:
         Problem(path="/output/a", code="missing", message="Field <required>"),
         Problem(path="", code="c", message="m"),
     ]
-    assert render_invalid(problems).splitlines() == [
+    assert render_invalid_output(problems).splitlines() == [
         '<output_invalid errors="2">',
         "- /output/a: Field &lt;required&gt;",
         "- /: m",
@@ -145,7 +150,7 @@ def test_invalid_outputs_are_reported_where_and_why() -> None:
 
 
 def test_repeats_are_reported_how_many_are_left() -> None:
-    assert render_repeated(attempt=1, max_attempts=3, replays=2, max_replays=3).splitlines() == [
+    assert render_repeat_feedback(attempt=1, max_attempts=3, replays=2, max_replays=3).splitlines() == [
         '<candidate_repeated attempt="1" max_attempts="3" replays="2" max_replays="3">',
         "This candidate was rejected before: it was not judged again and used no attempt. Change it.",
         "</candidate_repeated>",

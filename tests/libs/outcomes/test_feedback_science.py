@@ -4,7 +4,7 @@ from aex_models.examination import DataProblem
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import GateReason, ScienceResult
 from aex_models.work import FeedbackLevel
-from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
+from aex_outcomes.feedback import derive_rejection_code, render_feedback, summarize_rejection
 from aex_outcomes.formatting import MAX_BYTES
 from tests.libs.outcomes.engine.builders import criteria, criterion, result
 from tests.libs.outcomes.engine.examinations import LOST, concluded, mismatch, refuted, review, violation
@@ -47,10 +47,10 @@ def test_where_criteria_are_not_met_either_both_are_reported_under_their_code() 
 def test_criteria_that_are_met_as_a_complete_are_not_what_rejected_it() -> None:
     found = rejected(True, False, science=refuted())
     either = criteria(criterion("a"), criterion("b"), aggregation="any")
-    assert rejection_code(found, either) == "science_not_passed"
-    assert rejection_code(found, criteria(criterion("a"), criterion("b"))) == "criteria_not_met"
-    assert rejection_code(rejected(False, science=concluded())) == "criteria_not_met"
-    assert rejection_code(None) == "criteria_not_met"
+    assert derive_rejection_code(found, either) == "science_not_passed"
+    assert derive_rejection_code(found, criteria(criterion("a"), criterion("b"))) == "criteria_not_met"
+    assert derive_rejection_code(rejected(False, science=concluded())) == "criteria_not_met"
+    assert derive_rejection_code(None) == "criteria_not_met"
 
 
 @pytest.mark.parametrize("secret", [False, True])
@@ -134,8 +134,8 @@ def test_a_gate_that_passed_is_not_mentioned_however_much_it_warns() -> None:
 
 
 def test_the_summary_for_events_says_it_too() -> None:
-    assert summary_of(rejected(True, science=refuted()), None) == GATE
-    assert summary_of(rejected(False, science=refuted()), None) == f"1 of 1 criteria not met. {GATE}"
+    assert summarize_rejection(rejected(True, science=refuted()), None) == GATE
+    assert summarize_rejection(rejected(False, science=refuted()), None) == f"1 of 1 criteria not met. {GATE}"
 
 
 @pytest.mark.parametrize("level", list(FeedbackLevel))

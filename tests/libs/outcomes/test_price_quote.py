@@ -11,7 +11,7 @@ from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.results import Verdict, VerificationResult
 from aex_models.work import Budget, Quote
 from aex_outcomes import quote
-from aex_outcomes.engine.final_result import combine_with_ruling, verified_bonus, verified_penalty
+from aex_outcomes.engine.final_result import combine_with_ruling, sum_earned_bonuses, sum_incurred_penalties
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.lifecycle.ruling import Rejected, Rejection
 from tests.libs.outcomes.engine.builders import criteria, criterion, result
@@ -150,8 +150,8 @@ def _judged(expected: SuccessCriteria, met: tuple[bool, ...]) -> VerificationRes
         for each, criterion in zip(plain.criterion_results, expected.criteria, strict=True)
     ]
     sums = {
-        "bonus": verified_bonus(paid, expected.bonus_policy, success=passed),
-        "penalty": verified_penalty(paid),
+        "bonus": sum_earned_bonuses(paid, expected.bonus_policy, success=passed),
+        "penalty": sum_incurred_penalties(paid),
         "criterion_results": tuple(paid),
     }
     return plain.model_copy(update=sums)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from aex_models.criteria import SuccessCriteria
 from aex_models.evaluation import Evaluation
 from aex_outcomes import VerificationEngine
-from aex_outcomes.reference_check import as_output, check_reference, reference_warning
+from aex_outcomes.reference_check import build_reference_output, check_reference, warn_if_references_fail
 from aex_outcomes.sandbox.port import CodeFault, FaultKind, SandboxUnavailable
 from tests.libs.outcomes.engine.builders import criteria, criterion
 from tests.parts.verification import SimulatedSandbox
@@ -22,7 +22,7 @@ LATENCY = criterion("latency_ms", "lte", 5, metric_type="latency")
 async def warned(expected: SuccessCriteria | None, reference: Any = REFERENCE, **more: Any) -> str | None:
     """The message of the warning, if there is one."""
     engine = more.pop("engine", None) or VerificationEngine()
-    found = await reference_warning(expected, {}, {"reference": reference, **more}, engine)
+    found = await warn_if_references_fail(expected, {}, {"reference": reference, **more}, engine)
     if found is not None:
         assert (found.code, found.path) == ("reference_fails_criteria", "/evaluation/reference")
     return found.message if found else None
@@ -89,9 +89,11 @@ async def test_custom_code_counts_where_it_can_be_run(fault: Exception | None, w
 
 async def test_there_is_nothing_to_try_without_criteria_or_reference() -> None:
     assert await warned(None) is None
-    assert await reference_warning(criteria(LONG), {}, None, VerificationEngine()) is None
-    assert await reference_warning(criteria(LONG), {}, Evaluation(pattern="x"), VerificationEngine()) is None
-    assert await reference_warning(criteria(LONG), {}, Evaluation(reference="x"), VerificationEngine()) is not None
+    assert await warn_if_references_fail(criteria(LONG), {}, None, VerificationEngine()) is None
+    assert await warn_if_references_fail(criteria(LONG), {}, Evaluation(pattern="x"), VerificationEngine()) is None
+    assert (
+        await warn_if_references_fail(criteria(LONG), {}, Evaluation(reference="x"), VerificationEngine()) is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ async def test_there_is_nothing_to_try_without_criteria_or_reference() -> None:
 def test_the_text_lies_wherever_an_extractor_looks_for_it(text_quality: str, contains: str, output: Any) -> None:
     pointers = {"text_quality": text_quality, "contains": contains}
     sections = {name: {"config": {"text_pointer": pointer}} for name, pointer in pointers.items()}
-    assert as_output("t", VerificationEngine({"extractors": sections})) == output
+    assert build_reference_output("t", VerificationEngine({"extractors": sections})) == output
 
 
 @given(st.lists(st.text("ab ", min_size=1, max_size=8).filter(str.strip), min_size=1, max_size=3))

@@ -15,10 +15,10 @@ from aex_outcomes.rollouts import (
     DEPRECATED,
     RolloutRecount,
     ScoreSource,
-    exact_mean,
-    exact_sum,
+    correctly_rounded_mean,
+    correctly_rounded_sum,
     find_score,
-    recount,
+    recount_rollout,
 )
 from tests.libs.outcomes.rollout_samples import a_rollout, an_episode
 
@@ -27,7 +27,7 @@ NOTHING = RolloutRecount(None, None, None, None)
 
 
 def counted(*episodes: dict[str, Any], **metrics: Any) -> RolloutRecount:
-    return recount(RolloutResponse.model_validate(a_rollout(*episodes, **metrics)))
+    return recount_rollout(RolloutResponse.model_validate(a_rollout(*episodes, **metrics)))
 
 
 def test_returns_mean_and_steps_are_those_of_the_steps() -> None:
@@ -172,14 +172,14 @@ def test_no_claim_beyond_the_tolerance_is_consistent(rewards: list[float], sign:
 def test_a_sum_is_the_nearest_double_and_a_mean_always_one(values: list[float]) -> None:
     exact = sum(map(Fraction, values))
     nearest = math.inf if exact >= BEYOND else -math.inf if exact <= -BEYOND else float(exact)
-    assert exact_sum(values) == nearest
-    mean = exact_mean(values)
+    assert correctly_rounded_sum(values) == nearest
+    mean = correctly_rounded_mean(values)
     assert min(values) - abs(min(values)) * 1e-15 <= mean <= max(values) + abs(max(values)) * 1e-15
 
 
 def test_mean_of_no_value_is_refused() -> None:
     with pytest.raises(ValueError, match="no value"):
-        exact_mean([])
+        correctly_rounded_mean([])
 
 
 MEAN, CORRECT, RETURNS, OLD = ScoreSource

@@ -104,4 +104,4 @@ async def test_nothing_was_reached_and_one_worker_is_left(location: Bench) -> No
     """Last of all: over everything that ran before."""
     assert not location.listening.was_reached()
     assert location.memory.most_processes <= 3, "a worker, its interpreter, and one that is being replaced"
-    assert location.pool.alive == 1
+    assert location.pool.alive_workers == 1

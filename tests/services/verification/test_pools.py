@@ -95,7 +95,7 @@ def scores(tmp_path: Path) -> str:
 
 async def test_first_examination_starts_a_worker_and_leaves_none(scores: str) -> None:
     before = len(psutil.Process().children())
-    limits = OutcomeConfig().sections()["statistics"].sandbox
+    limits = OutcomeConfig().extractor_sections()["statistics"].sandbox
     async with make_science_pool(Settings(science_workers=1), limits) as pool:
         assert len(psutil.Process().children()) == before
         file = SourceFile("scores.csv", "text/csv", scores, DataOwner.AGENT)

@@ -44,7 +44,7 @@ def _uncount_attempt(service: "Service", handlers: Handlers) -> Handlers:
     async def output_submitted(event: Event) -> None:
         async def give_back(unit: Unit) -> None:
             stored = await unit.get(CONTRACTS, key_of(event.subject))
-            if stored is None or stored.record.state.final or not stored.record.state.verification.attempts_used:
+            if stored is None or stored.record.state.is_final or not stored.record.state.verification.attempts_used:
                 return
             state = stored.record.state
             fewer = state.verification.model_copy(update={"attempts_used": state.verification.attempts_used - 1})

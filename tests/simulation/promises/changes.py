@@ -85,10 +85,10 @@ def _contract(seen: Seen, before: ContractRow | None, row: ContractRow) -> None:
     promise(used == judged, "every attempt is a judged candidate", f"{contract_id}: {used} used, {judged} judged")
     seen.attempts[contract_id] = used
     if before is not None:
-        promise(not before.state.final, "no final record ever changes", f"{contract_id} was {before.state.status}")
+        promise(not before.state.is_final, "no final record ever changes", f"{contract_id} was {before.state.status}")
         _expired(before.state, row.state)
         _held(seen, before, row)
-    if row.state.final:
+    if row.state.is_final:
         seen.finals[contract_id] = row.state.status
     seen.contracts[contract_id] = row
 

@@ -58,7 +58,7 @@ async def _check_contract(world: "World", contract: ExpectedContract) -> None:
     promise(row is not None, "nothing accepted is lost", f"{contract_id} is gone")
     if row is None:
         return
-    promise(row.state.final, "every contract comes to an end", f"{contract_id} is {row.state.status}")
+    promise(row.state.is_final, "every contract comes to an end", f"{contract_id} is {row.state.status}")
     await check_history(world.suite.verification.memory, row)
     settled = contract_id in seen.settlements
     await _check_work(world, contract, row.state.status)

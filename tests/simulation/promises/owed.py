@@ -25,7 +25,7 @@ def _of_contract(old: ContractRow | None, new: ContractRow) -> list[tuple[str, s
         return [("contract.cancelled", new.contract_id)]
     if status is ContractStatus.HELD:
         return [("outcome.held", new.contract_id)]
-    return [("outcome.verified", new.contract_id)] if new.state.final else []
+    return [("outcome.verified", new.contract_id)] if new.state.is_final else []
 
 
 def _of_hold(old: Hold | None, new: Hold) -> list[tuple[str, str]]:

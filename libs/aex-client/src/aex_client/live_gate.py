@@ -19,7 +19,7 @@ from aex_models.contract import FINAL_STATUSES, AttemptStatus, Candidate, Contra
 from aex_models.contract_events import ContractEventType
 from aex_models.results import Verdict
 from aex_models.work import Problem
-from aex_outcomes.feedback import render_invalid
+from aex_outcomes.feedback import render_invalid_output
 from aex_outcomes.lifecycle.context import AgentContext
 from aex_outcomes.lifecycle.loop import LoopStep
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -163,7 +163,7 @@ class LiveGate:
             attempt = await self._post_candidate(candidate)
         except (InvalidRequest, TooLarge, Unprocessable) as refused:
             errors = refused.errors or (Problem(path="", code=refused.code, message=refused.detail),)
-            return LoopStep(ctx.verification, Invalid(errors=errors), render_invalid(errors))
+            return LoopStep(ctx.verification, Invalid(errors=errors), render_invalid_output(errors))
         except Conflict as closed:  # the contract is closed; its status tells the cause
             contract = await self._wait_until_idle()
             if contract.status not in FINAL_STATUSES:
@@ -185,7 +185,7 @@ class LiveGate:
             return LoopStep(after, Accepted(final_result=await self.get_final_result()), ending=ending)
         if attempt.status is AttemptStatus.INVALID:
             errors = tuple(Problem.model_validate(each, extra="ignore") for each in attempt.errors)
-            return LoopStep(after, Invalid(errors=errors), attempt.feedback or render_invalid(errors), ending)
+            return LoopStep(after, Invalid(errors=errors), attempt.feedback or render_invalid_output(errors), ending)
         if repeat:
             return LoopStep(after, ending=ending)
         rejection = await self._rejections.wait_for(attempt.attempt_id)

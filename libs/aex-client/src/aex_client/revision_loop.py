@@ -9,10 +9,10 @@ from aex_client.call_attempts import random_jitter
 from aex_client.live_gate import VERDICT_POLLING, LiveGate
 from aex_models.backoff import Backoff
 from aex_models.contract import FINAL_STATUSES, ContractStatus
-from aex_outcomes.lifecycle.context import REASONS, AgentContext, Failed, LoopOutcome, Passed, exhausted_outcome
+from aex_outcomes.lifecycle.context import REASONS, AgentContext, Failed, LoopOutcome, Passed, build_exhausted_outcome
 from aex_outcomes.lifecycle.loop import MAX_INVALID, MAX_REPLAYS, Loop, Produce, Save
 from aex_outcomes.lifecycle.loop_events import OnEvent
-from aex_outcomes.lifecycle.messages import query_json
+from aex_outcomes.lifecycle.messages import to_storable_query
 from aex_outcomes.lifecycle.rejection import FatalAgentError
 
 
@@ -62,7 +62,7 @@ class RevisionLoop:
         It returns at once if the contract has ended. Raises `VerdictPending` if a verdict takes longer than
         `patience_s`, and the errors of producer and client. Then `resume` continues from the last saved context.
         """
-        return await self.resume(AgentContext(query=query_json(query)))
+        return await self.resume(AgentContext(query=to_storable_query(query)))
 
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
         """Continue the loop from a saved context and return its outcome, like `run`.
@@ -73,11 +73,11 @@ class RevisionLoop:
             status = (await self._gate.get_contract()).status
             if status in FINAL_STATUSES:
                 return await self._conclude_closed(status, await self._gate.load_accounting(ctx))
-        return await self._loop.resume(ctx)
+        return await self._loop.run_from(ctx)
 
     async def _conclude_closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:
         if status is ContractStatus.PASSED:
             return Passed(await self._gate.get_final_result(), ctx)
         if status is ContractStatus.FAILED:
             return Failed(FatalAgentError("The contract has failed"), ctx)
-        return exhausted_outcome(REASONS[status], ctx)
+        return build_exhausted_outcome(REASONS[status], ctx)

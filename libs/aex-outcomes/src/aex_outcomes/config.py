@@ -1,4 +1,4 @@
-"""The configuration in `outcome-verification.yaml`: extractors, verifiers, verification and caching."""
+"""Configuration in `outcome-verification.yaml`: extractors, verifiers, verification and caching."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,11 +21,11 @@ BUILT_IN = {
     "science": "ScienceExtractor",
     "rollout": "RolloutExtractor",
 }
-"""The sections without a `class`, each with its class."""
+"""Classes of the built-in extractors, by section of `extractors`; their sections need no `class`."""
 
 
 class InvalidConfig(ValueError):
-    """An invalid configuration; `problems` are pairs of a dotted path and a message."""
+    """Error of an invalid configuration; `problems` are pairs of a dotted key path and a message."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{path}: {problem}" if path else problem for path, problem in problems))
@@ -33,7 +33,7 @@ class InvalidConfig(ValueError):
 
 
 class SandboxConfig(Frozen):
-    """The limits of code that is not the platform's own."""
+    """Limits of a worker that runs custom code or reads raw data."""
 
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 5_000
     """Time of one run, after which it is killed; read by `custom` and, with 120,000 as default, by `statistics`."""
@@ -42,37 +42,38 @@ class SandboxConfig(Frozen):
 
 
 DATA_SANDBOX = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
-"""The limits of workers that read raw data (`extractors.statistics.sandbox`): a file of 100 MB."""
+"""Default limits of workers that read raw data (`extractors.statistics.sandbox`): enough for files of 100 MB."""
 LEAST_READING_MB = 256
+"""Minimum of `memory_limit_mb` for these workers."""
 
 
 class ExtractorConfig(Frozen):
-    """A section below `extractors`."""
+    """Section below `extractors`, which configures one extractor."""
 
     enabled: StrictBool = True
     """False removes the extractor and its metrics."""
     class_: Annotated[str, Field(min_length=1, max_length=300)] | None = Field(default=None, alias="class")
-    """The bare name of a built-in class, a class path (`package.module:Class`), or the name of an entry point."""
+    """Name of a built-in class, a class path (`package.module:Class`), or the name of an entry point."""
     config: dict[str, Any] = {}
-    """The extractor's keyword arguments."""
+    """Keyword arguments of the extractor's constructor."""
     sandbox: SandboxConfig = SandboxConfig()
     """Limits of code that is not the platform's own, and of workers that read raw data."""
 
 
 class VerifierConfig(Frozen):
-    """A section below `verifiers`, under the name that works give in `verification.verifier`.
+    """Section below `verifiers`, which configures one verifier; works name it in `verification.verifier`.
 
     The short form is the path alone: `summary_check: my_package.verifiers:verify_summary`.
     """
 
     enabled: StrictBool = True
-    """False removes the verifier of this name, also one of an installed package."""
+    """False removes the verifier of this name, even if an installed package offers it."""
     path: Annotated[str, Field(min_length=1, max_length=300)] | None = None
-    """The path of the callable (`package.module:function`), or an entry point; default: the one of this name."""
+    """Path of the callable (`package.module:function`) or name of an entry point; by default the section's name."""
     output_type: Annotated[str, Field(min_length=1, max_length=300)] | None = None
-    """The path of the output's type; default: the annotation of the verifier's first parameter."""
+    """Path of the output's type; by default the annotation of the verifier's first parameter."""
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 30_000
-    """The time after which the verifier is killed: a system error, never the agent's fault."""
+    """Milliseconds after which the verifier is killed, which is a system error and not the agent's fault."""
 
     @model_validator(mode="before")
     @classmethod
@@ -86,7 +87,7 @@ class VerifierConfig(Frozen):
 
 
 class VerificationConfig(Frozen):
-    """The switches and bounds of verification. Both switches can be off offline and embedded alone."""
+    """Section `verification`. Its switches may be off only offline and on the embedded backend."""
 
     governance_check: StrictBool = True
     """False makes outcomes final without asking governance."""
@@ -97,14 +98,14 @@ class VerificationConfig(Frozen):
 
 
 class CachingConfig(Frozen):
-    """The caches of a process."""
+    """Section `caching`, with the caches of a process."""
 
     extractor_results_ttl: Annotated[StrictInt, Field(ge=0, le=86_400)] = 300
     """Seconds for which an extractor's results on the same candidate are reused; 0 disables the cache."""
 
 
 class OutcomeConfig(Frozen):
-    """The complete file. Every section has a default: an empty file is valid."""
+    """Complete configuration file. Every section has a default, so that an empty file is valid."""
 
     extractors: dict[str, ExtractorConfig] = {}
     """Section of an extractor → its settings; a built-in one needs no section."""
@@ -115,8 +116,8 @@ class OutcomeConfig(Frozen):
     caching: CachingConfig = CachingConfig()
     """Caches of a process."""
 
-    def sections(self) -> dict[str, ExtractorConfig]:
-        """Return every extractor's section, the built-in ones first."""
+    def extractor_sections(self) -> dict[str, ExtractorConfig]:
+        """Return the section of every extractor by name, the built-in ones first, with all defaults."""
         sections = {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
         statistics = sections["statistics"]
         is_set = "sandbox" in statistics.model_fields_set
@@ -125,12 +126,15 @@ class OutcomeConfig(Frozen):
         return sections
 
     def as_json(self) -> dict[str, Any]:
-        """Return a mapping for `parse_config`: the form that workers get."""
+        """Return the configuration as JSON values without defaults; `parse_config` reads it back."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def parse_config(raw: Any) -> OutcomeConfig:
-    """Parse a mapping (None: all defaults). Raises `InvalidConfig` with each bad key's path."""
+    """Validate a configuration from parsed YAML or JSON; None gives the defaults.
+
+    Raises `InvalidConfig` with the path of each invalid key.
+    """
     if raw is None:
         return OutcomeConfig()
     if not isinstance(raw, Mapping):
@@ -145,7 +149,7 @@ def parse_config(raw: Any) -> OutcomeConfig:
         for name, section in config.extractors.items()
         if section.class_ is None and name not in BUILT_IN
     ]
-    if config.sections()["statistics"].sandbox.memory_limit_mb < LEAST_READING_MB:
+    if config.extractor_sections()["statistics"].sandbox.memory_limit_mb < LEAST_READING_MB:
         path = "extractors.statistics.sandbox.memory_limit_mb"
         problems.append((path, f"at least {LEAST_READING_MB}: with less, workers die of data that are not too large"))
     if problems:
@@ -154,7 +158,10 @@ def parse_config(raw: Any) -> OutcomeConfig:
 
 
 def load_config(path: Path | None) -> OutcomeConfig:
-    """Load a file (None: all defaults). Raises `InvalidConfig`, and `OSError` for an unreadable file."""
+    """Read a configuration file; None gives the defaults.
+
+    Raises `InvalidConfig` for an invalid file, and `OSError` for an unreadable one.
+    """
     if path is None:
         return OutcomeConfig()
     import yaml  # noqa: PLC0415 needed where there is a file

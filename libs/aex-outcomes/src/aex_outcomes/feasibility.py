@@ -1,7 +1,7 @@
-"""The combinations of criteria that can be met together, for the price quote and the linter.
+"""Combinations of criteria that one candidate can meet together, for the price quote and the linter.
 
-Criteria on one metric share one value; those whose thresholds have terms share one text. All others are independent.
-Values at and around every threshold are compared as the engine does it.
+Criteria on one metric share one value, and criteria with required terms in their thresholds share one text. All others
+are independent. Which criteria a value meets is decided as by the engine, for values at and around every threshold.
 """
 
 import math
@@ -18,68 +18,74 @@ from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_evaluation
 from aex_outcomes.engine.criteria import (
     EQUALITY_TOLERANCE,
-    is_boolean,
+    find_value_problem,
+    is_boolean_criterion,
     is_met,
     is_within,
-    scale_bound,
-    to_fraction,
-    value_problem,
+    percent_to_fraction,
+    scale_custom_value,
 )
-from aex_outcomes.extractors.text_quality import references_of
-from aex_outcomes.kernels.keywords import distinct_terms
-from aex_outcomes.kernels.rouge import is_rouge_type, tokenize
-from aex_outcomes.metric_names import is_custom
+from aex_outcomes.extractors.text_quality import read_references
+from aex_outcomes.kernels.keywords import normalize_distinct_terms
+from aex_outcomes.kernels.rouge import is_rouge_type, tokenize_for_rouge
+from aex_outcomes.metric_names import is_custom_metric
 
 MAX_ENUMERATED = 10
-"""The number of criteria up to which all combinations are enumerated (2¹⁰)."""
+"""Maximum of criteria whose combinations are enumerated: 2¹⁰."""
 
 Met = tuple[bool, ...]
+"""Combination: for each criterion in order, true if it is met."""
 BY_LABELS = frozenset({"accuracy", "recall"})
 BY_TERMS = "contains_keywords"
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCounts:
-    """Sizes of evaluation data; 0 and False for those that no criterion uses."""
+    """Sizes of a work's evaluation data; 0 and False where no criterion uses them."""
 
     labels: int = 0
-    """The number of true labels, which share metrics count."""
+    """Number of true labels: accuracy is a multiple of 1/labels."""
     terms: int = 0
-    """The number of distinct required keywords."""
+    """Number of different required terms: their share is a multiple of 1/terms."""
     wordless: bool = False
-    """True when there are references, and ROUGE finds no word in any of them."""
+    """True if the work has references, and none has a word that ROUGE counts."""
 
 
 NO_EVALUATION = EvaluationCounts()
 
 
-def count_evaluation(criteria: Sequence[SuccessCriterion], evaluation: Mapping[str, Any]) -> EvaluationCounts:
-    """Return the sizes of the evaluation data of valid criteria."""
+def count_evaluation_items(criteria: Sequence[SuccessCriterion], evaluation: Mapping[str, Any]) -> EvaluationCounts:
+    """Count the labels and terms of the evaluation data that the criteria use."""
     if not evaluation:
         return NO_EVALUATION
     metrics = {each.metric for each in criteria}
-    references = references_of(evaluation) if any(map(is_rouge_type, metrics)) else ()
+    references = read_references(evaluation) if any(map(is_rouge_type, metrics)) else ()
     return EvaluationCounts(
         labels=len(evaluation.get("ground_truth") or ()) if metrics & BY_LABELS else 0,
-        terms=len(distinct_terms(evaluation.get("required_keywords") or ())) if BY_TERMS in metrics else 0,
-        wordless=bool(references) and not any(map(tokenize, references)),
+        terms=len(normalize_distinct_terms(evaluation.get("required_keywords") or ())) if BY_TERMS in metrics else 0,
+        wordless=bool(references) and not any(map(tokenize_for_rouge, references)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class CriteriaGroup:
-    """Criteria that depend on one another: their positions, and the ways to meet them with a value."""
+    """Criteria that depend on one value or text, with the combinations of them that a candidate can meet."""
 
     positions: tuple[int, ...]
+    """Positions of the criteria in the work."""
     together: frozenset[Met]
+    """Combinations that some value of the metric, or some text, meets."""
     can_be_missing: bool
-    """True when the metric can be missing, so that none is met; a missing measured or custom value costs nothing."""
+    """True if an outcome without the metric is priced as well: it meets none of the criteria."""
 
 
-def group_criteria(
-    criteria: Sequence[SuccessCriterion], catalog: Catalog, extent: EvaluationCounts = NO_EVALUATION
+def group_dependent_criteria(
+    criteria: Sequence[SuccessCriterion], catalog: Catalog, counts: EvaluationCounts = NO_EVALUATION
 ) -> tuple[CriteriaGroup, ...]:
-    """Group the criteria that depend on each other. `extent`: the items whose fractions shares can be."""
+    """Group the criteria that depend on each other, and find what each group's criteria can meet together.
+
+    `counts`: sizes of the evaluation data, of which shares are multiples. Raises `UnknownMetric`.
+    """
     by_value: dict[str, list[int]] = {}
     with_terms: list[int] = []
     for position, criterion in enumerate(criteria):
@@ -88,18 +94,16 @@ def group_criteria(
             with_terms.append(position)
         else:
             by_value.setdefault(_variable(criterion, supplied, position, catalog), []).append(position)
-    numeric = [_by_value(criteria, positions, catalog, extent) for positions in by_value.values()]
+    numeric = [_by_value(criteria, positions, catalog, counts) for positions in by_value.values()]
     return (*numeric, *([_by_terms(criteria, with_terms)] if with_terms else []))
 
 
-def feasible_combinations(criteria_groups: Sequence[CriteriaGroup], count: int) -> Iterator[Met]:
-    """Yield each feasible combination: for each of `count` criteria, whether it is met."""
-    ways = [
-        {*each.together, *([(False,) * len(each.positions)] if each.can_be_missing else [])} for each in criteria_groups
-    ]
+def enumerate_feasible_combinations(groups: Sequence[CriteriaGroup], criteria_count: int) -> Iterator[Met]:
+    """Yield each combination of met criteria that a candidate can reach: one of each group's combinations."""
+    ways = [{*each.together, *([(False,) * len(each.positions)] if each.can_be_missing else [])} for each in groups]
     for choice in product(*map(sorted, ways)):
-        met = [False] * count
-        for group, flags in zip(criteria_groups, choice, strict=True):
+        met = [False] * criteria_count
+        for group, flags in zip(groups, choice, strict=True):
             for position, flag in zip(group.positions, flags, strict=True):
                 met[position] = flag
         yield tuple(met)
@@ -114,15 +118,15 @@ def _variable(criterion: SuccessCriterion, supplied: Mapping[str, Any], position
 
 
 def _by_value(
-    criteria: Sequence[SuccessCriterion], positions: Sequence[int], catalog: Catalog, extent: EvaluationCounts
+    criteria: Sequence[SuccessCriterion], positions: Sequence[int], catalog: Catalog, counts: EvaluationCounts
 ) -> CriteriaGroup:
     sharing = [criteria[position] for position in positions]
     pairs = [(each, catalog.entry(each.metric)) for each in sharing]
     entry = pairs[0][1]
-    is_own_code = is_custom(entry.name)
-    grids = _grids(sharing, entry, extent)
+    is_own_code = is_custom_metric(entry.name)
+    grids = _grids(sharing, entry, counts)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
-    values = [*numbers, *([True, False] if any(map(is_boolean, sharing)) else [])]
+    values = [*numbers, *([True, False] if any(map(is_boolean_criterion, sharing)) else [])]
     met_by_value = [tuple(_is_met(*each, value) for each in pairs) for value in values]
     if is_own_code:  # an invalid value for any of them makes the verdict indeterminate
         met_by_value = [met for met in met_by_value if None not in met]
@@ -134,26 +138,29 @@ def _by_value(
 
 
 def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool | None:
-    """Return True when a value meets the criterion; None for an invalid value."""
-    value = to_fraction(criterion, raw)
-    return is_met(criterion, value) if value_problem(criterion, value, entry) is None else None
+    """Return True if the value meets the criterion, False if not, and None for an invalid value."""
+    value = scale_custom_value(criterion, raw)
+    return is_met(criterion, value) if find_value_problem(criterion, value, entry) is None else None
 
 
-def _grids(sharing: Sequence[SuccessCriterion], entry: MetricEntry, extent: EvaluationCounts) -> tuple[int | None, ...]:
-    """Return the denominators of the value (1 for counts); None for any value."""
-    if is_custom(entry.name):
+def _grids(sharing: Sequence[SuccessCriterion], entry: MetricEntry, counts: EvaluationCounts) -> tuple[int | None, ...]:
+    """Return the possible denominators of the metric's value: 1 for integers, None for any value."""
+    if is_custom_metric(entry.name):
         return (1 if any(each.metric_type is MetricType.COUNT for each in sharing) else None,)
     if MetricType.COUNT in entry.metric_types:  # a metric that may also be a share is not always an integer
         return (1, None) if MetricType.PERCENTAGE in entry.metric_types else (1,)
     if entry.name in BY_LABELS:
-        return (extent.labels or None,)
+        return (counts.labels or None,)
     if entry.name == BY_TERMS:
-        return (extent.terms or None,)
+        return (counts.terms or None,)
     return (None,)
 
 
 def _numbers(sharing: Sequence[SuccessCriterion], entry: MetricEntry, items: int | None) -> Iterator[float]:
-    """Return values at, just beside and between all thresholds, within the metric's range."""
+    """Yield values at, just beside and between all thresholds, within the metric's range.
+
+    With `items` they are multiples of 1/items near those.
+    """
     low, high = entry.range
     points = sorted({*_points(sharing), *(float(end) for end in (low, high, 0, 1) if end is not None)})
     between = [(left + right) / 2 for left, right in pairwise(points)]
@@ -171,12 +178,12 @@ def _points(sharing: Sequence[SuccessCriterion]) -> Iterator[float]:
             if not is_finite_number(bound):
                 continue
             reach = EQUALITY_TOLERANCE if criterion.comparison.value in {"eq", "neq"} else 0
-            for point in {float(bound), float(scale_bound(criterion, bound))}:
+            for point in {float(bound), float(percent_to_fraction(criterion, bound))}:
                 yield from {point - reach, point, point + reach}
 
 
 Demand = tuple[bool, frozenset[str]]
-"""True for all terms, False for any; and the terms."""
+"""Required terms of a criterion, after True if it requires all of them, or False if any one is enough."""
 
 
 def _by_terms(criteria: Sequence[SuccessCriterion], positions: Sequence[int]) -> CriteriaGroup:
@@ -189,15 +196,16 @@ def _by_terms(criteria: Sequence[SuccessCriterion], positions: Sequence[int]) ->
 
 
 def _demand(criterion: SuccessCriterion) -> Demand:
-    terms = distinct_terms(supplied_evaluation(criterion)["required_keywords"])
+    terms = normalize_distinct_terms(supplied_evaluation(criterion)["required_keywords"])
     return criterion.comparison.value == "contains_all", frozenset(terms)
 
 
 def _is_consistent(demands: Sequence[Demand], met: Met) -> bool:
-    """Return True when a text can have and lack the terms that these verdicts imply.
+    """Return True if some text gives exactly these verdicts.
 
-    `all` met and `any` unmet decide all their terms. The opposite verdicts need one of their terms: when all others are
-    decided against it, the last one is decided too, until nothing more follows.
+    A met demand for all terms, and an unmet demand for any, decide whether each of their terms occurs. The opposite
+    verdicts need only one of their terms. Once the other terms of such a demand are decided against it, the last one is
+    decided too. This is repeated until nothing more follows.
     """
     pairs = list(zip(demands, met, strict=True))
     present = {term for (every, terms), is_met in pairs if every and is_met for term in terms}

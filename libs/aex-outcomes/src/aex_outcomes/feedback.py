@@ -1,7 +1,7 @@
-"""The feedback on a rejected candidate: compact, deterministic XML of at most 4 kB (spec file 3).
+"""Feedback on a rejected candidate: compact, deterministic XML of at most 4 kB (spec file 3).
 
-Names and codes appear at any level, and messages about the agent's own files. Figures appear at level `full` alone. Of
-a peer review only the gate's result appears: a judge's text may quote confidential data.
+Names, codes, and messages about the agent's own files appear at the levels `criteria` and `full`. Figures appear only
+at `full`. Of a peer review only the gate's result appears, because a judge's text may quote confidential data.
 """
 
 import json
@@ -17,49 +17,52 @@ from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.formatting import (
     escape_attribute,
-    escape_text,
+    escape_element_text,
     format_bounds,
     format_requirement,
     format_value,
-    render_element,
+    render_bounded_element,
     to_one_line,
     truncate,
 )
 
 VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"
-"""The reasons with figures at level `full`."""
+"""Codes of the reasons that have figures at level `full`."""
 CRITERIA_NOT_MET, SCIENCE_NOT_PASSED = "criteria_not_met", "science_not_passed"
-"""The codes of a rejection by the criteria, and by the science gate alone."""
+"""Codes of a rejection by the criteria, and by the science gate alone."""
 CANDIDATE_REPEATED = "candidate_repeated"
 REPEATED = "This candidate was rejected before: it was not judged again and used no attempt. Change it."
 MAX_MESSAGE = 2_000
-"""Bytes of a verifier's own message."""
+"""Maximum bytes of a verifier's own message."""
 _MAX_CODE, _MAX_LINE = 300, 1_200
 _CLOSING = "</verification_rejected>"
 _TO_DO = {"nothing_recomputed": "claim at least one of", "statistic_not_claimed": "claim each of"}
-"""The reasons whose names are the missing claims."""
+"""Instruction before the names of missing claims, by code of the reason."""
 
 
-def science_rejects(result: VerificationResult | None) -> bool:
-    """Return True when the science gate rejects the candidate."""
+def is_rejected_by_science(result: VerificationResult | None) -> bool:
+    """Return True if the science gate rejected the candidate, False if it did not or there is none."""
     return result is not None and result.science is not None and result.science.passed is False
 
 
-def science_lines(result: VerificationResult | None, *, in_full: bool) -> list[str]:
-    """Return a line for each reason and each unusable file of the candidate; none unless the gate rejects."""
-    if result is None or result.science is None or not science_rejects(result):
+def describe_science_rejection(result: VerificationResult | None, *, with_figures: bool) -> list[str]:
+    """Return a line for each reason of the science gate's rejection, and for each unusable file.
+
+    Empty if the gate did not reject the candidate. `with_figures`: claimed and recomputed values appear.
+    """
+    if result is None or result.science is None or not is_rejected_by_science(result):
         return []
-    return [*_reasons(result.science, in_full), *_problems(result.science, in_full)]
+    return [*_reasons(result.science, with_figures), *_problems(result.science, with_figures)]
 
 
 def format_mismatch(mismatch: ValueMismatch) -> str:
-    """Return a mismatch with its claimed and recomputed values and its severity."""
+    """Return one line about a mismatch: name, claimed and recomputed value, severity."""
     figures = f"claimed {format_value(mismatch.claimed)}, recomputed {format_value(mismatch.actual)}"
     return f"{mismatch.name}: {figures} ({mismatch.severity})"
 
 
 def format_violation(violation: DomainViolation) -> str:
-    """Return a violation with its value and bounds, or its message when it has no value."""
+    """Return one line about a violation: name, value and bounds, or the message if it has no value."""
     ends = {name: end for name, end in (("min", violation.min), ("max", violation.max)) if end is not None}
     if violation.value is None or not ends:
         return f"{violation.name}: {truncate(violation.message)}"
@@ -77,16 +80,16 @@ def _reasons(science: ScienceResult, in_full: bool) -> Iterator[str]:
 
 
 def _describe_reason(reason: GateReason) -> str:
-    """Return the code with the names, and the action for missing claims; without names its message."""
+    """Return the reason's code with its names, or with its message if it has none."""
     names, to_do = truncate(", ".join(reason.names)), _TO_DO.get(reason.code)
     text = f"{to_do}: {names}" if names and to_do else names or truncate(reason.message)
     return f"{reason.code}: {text}" if text else reason.code
 
 
 def _problems(science: ScienceResult, in_full: bool) -> Iterator[str]:
-    """Yield each kind of problem of each of the candidate's files, with its message.
+    """Yield a line for each kind of problem of each of the candidate's files.
 
-    Messages quote no cell. Those on the consumer's own data appear at level `full` alone.
+    Messages quote no cell. Those about the consumer's own data are left out unless `in_full`.
     """
     text: dict[tuple[str | None, str], list[DataProblem]] = {}
     for each in science.examination.problems:
@@ -110,49 +113,55 @@ def render_feedback(
     metadata: Mapping[str, Any] | None = None,
     always_with_metadata: bool = False,
 ) -> str:
-    """Render the feedback on a rejected candidate.
+    """Return the feedback on a rejected candidate, as an XML element of at most 4 kB.
 
-    `code`, `message` and `metadata` (JSON) are a verifier's. The default code is `rejection_code`; the default summary
-    counts the unmet criteria and names the science gate. Below level `full` no value appears, and metadata only with
-    `always_with_metadata`; at `none` only the first line, with code and attempts.
+    `code`, `message` and `metadata` (JSON) come from a verifier. Without a code it is `derive_rejection_code(result)`.
+    Without a message the summary counts the unmet criteria and names the science gate. Values appear only at level
+    `full`. Metadata appear there too, and with `always_with_metadata` at `criteria`. At `none` the element has only its
+    code and attempts.
     """
-    code = rejection_code(result) if code is None else code
+    code = derive_rejection_code(result) if code is None else code
     attempts = f'attempt="{attempt}" max_attempts="{max_attempts}"'
     opening = f'<verification_rejected code="{escape_attribute(code, _MAX_CODE)}" {attempts}>'
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
     lines = [f"- {_line(each, level)}" for each in _unmet_results(result)]
     in_full = level is FeedbackLevel.FULL
-    lines += [f"- {escape_text(each, _MAX_LINE)}" for each in science_lines(result, in_full=in_full)]
+    science_lines = describe_science_rejection(result, with_figures=in_full)
+    lines += [f"- {escape_element_text(each, _MAX_LINE)}" for each in science_lines]
     if in_full or always_with_metadata:
         lines += [f"- {_member(key, value)}" for key, value in sorted((metadata or {}).items())]
-    summary = _describe_counts(result) if message is None else escape_text(message, MAX_MESSAGE)
-    return render_element(opening, [f"Summary: {summary}"], lines, _CLOSING)
+    summary = _describe_counts(result) if message is None else escape_element_text(message, MAX_MESSAGE)
+    return render_bounded_element(opening, [f"Summary: {summary}"], lines, _CLOSING)
 
 
-def render_invalid(errors: Sequence[Problem]) -> str:
-    """Render the feedback on an output that is not of the output type: no verdict and no attempt."""
-    lines = [escape_text(f"- {each.path or '/'}: {each.message}", _MAX_LINE) for each in errors]
-    return render_element(f'<output_invalid errors="{len(errors)}">', [], lines, "</output_invalid>")
+def render_invalid_output(errors: Sequence[Problem]) -> str:
+    """Return the feedback on an output of a wrong type, which has no verdict and uses no attempt, as XML."""
+    lines = [escape_element_text(f"- {each.path or '/'}: {each.message}", _MAX_LINE) for each in errors]
+    return render_bounded_element(f'<output_invalid errors="{len(errors)}">', [], lines, "</output_invalid>")
 
 
-def render_repeated(*, attempt: int, max_attempts: int, replays: int, max_replays: int) -> str:
-    """Render the feedback on a repeated rejected candidate. `replays`: the consecutive repeats."""
+def render_repeat_feedback(*, attempt: int, max_attempts: int, replays: int, max_replays: int) -> str:
+    """Return the feedback on a candidate that was rejected before, as XML. `replays`: consecutive repeats."""
     text = f'attempt="{attempt}" max_attempts="{max_attempts}" replays="{replays}" max_replays="{max_replays}"'
-    return render_element(f"<{CANDIDATE_REPEATED} {text}>", [REPEATED], [], f"</{CANDIDATE_REPEATED}>")
+    return render_bounded_element(f"<{CANDIDATE_REPEATED} {text}>", [REPEATED], [], f"</{CANDIDATE_REPEATED}>")
 
 
-def summary_of(result: VerificationResult | None, message: str | None) -> str:
-    """Return the summary in plain text, for contract events."""
+def summarize_rejection(result: VerificationResult | None, message: str | None) -> str:
+    """Return one line of plain text about a rejection, for contract events.
+
+    It is the verifier's message, cut at 2,000 bytes, or without one the number of unmet criteria and the science gate.
+    """
     return _describe_counts(result) if message is None else to_one_line(message, MAX_MESSAGE)
 
 
-def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
-    """Return the code of a rejection without a verifier: the criteria, or else the science gate.
+def derive_rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
+    """Return the code of a rejection without a verifier: `criteria_not_met` or `science_not_passed`.
 
-    Without the work's `criteria`, one unmet criterion counts as a rejection by them, also under `any` or `weighted`.
+    It is `science_not_passed` if the science gate rejected the candidate and the criteria succeeded. Without the work's
+    `criteria` they count as failed if any is unmet, also under `any` or `weighted`.
     """
-    if not science_rejects(result) or result is None:
+    if not is_rejected_by_science(result) or result is None:
         return CRITERIA_NOT_MET
     met = [each.met for each in result.criterion_results]
     succeeds = all(met) or (criteria is not None and CriteriaWeights.from_criteria(criteria).succeeds(met))
@@ -161,7 +170,7 @@ def rejection_code(result: VerificationResult | None, criteria: SuccessCriteria 
 
 def _describe_counts(result: VerificationResult | None) -> str:
     unmet = f"{len(_unmet_results(result))} of {len(result.criterion_results) if result else 0} criteria not met."
-    if not science_rejects(result):
+    if not is_rejected_by_science(result):
         return unmet
     gate = "The scientific verification is not passed."
     return f"{unmet} {gate}" if _unmet_results(result) else gate
@@ -174,13 +183,15 @@ def _unmet_results(result: VerificationResult | None) -> list[CriterionResult]:
 def _member(key: str, value: Any) -> str:
     is_plain = isinstance(value, str) or is_finite_number(value)
     text = format_value(value if is_plain else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))
-    return escape_text(f"{truncate(key)}: {text}", _MAX_LINE)
+    return escape_element_text(f"{truncate(key)}: {text}", _MAX_LINE)
 
 
 def _line(result: CriterionResult, level: FeedbackLevel) -> str:
     if level is not FeedbackLevel.FULL:
-        return escape_text(f"{result.metric}: not met{_explain_error(result)}", _MAX_LINE)
-    return escape_text(f"{result.metric}: {_describe_value(result)}, needs {format_requirement(result)}", _MAX_LINE)
+        return escape_element_text(f"{result.metric}: not met{_explain_error(result)}", _MAX_LINE)
+    return escape_element_text(
+        f"{result.metric}: {_describe_value(result)}, needs {format_requirement(result)}", _MAX_LINE
+    )
 
 
 def _explain_error(result: CriterionResult) -> str:

@@ -1,4 +1,4 @@
-"""Thresholds, ranges and values in words, and foreign text in XML, in bounded lines."""
+"""Text of feedback to agents: thresholds and values in words, and untrusted text escaped for XML."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -9,17 +9,17 @@ from aex_models.numbers import format_as_written, is_finite_number
 from aex_models.results import CriterionResult
 
 MAX_BYTES = 4_096
-"""Bytes of all feedback together."""
+"""Maximum bytes of one feedback text."""
 _IN_TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _IN_ATTRIBUTE = {**_IN_TEXT, '"': "&quot;"}
 _MAX_DETAIL = 300
 _SMALL = 1e-3
-"""The value below which six decimals no longer distinguish two p-values."""
+"""Magnitude below which values get six significant digits instead of six decimals."""
 _NEEDS = {"gte": "at least", "gt": "more than", "lte": "at most", "lt": "less than", "eq": "", "neq": "anything but"}
 
 
 def format_requirement(criterion: SuccessCriterion | CriterionResult) -> str:
-    """Return a criterion's threshold in words: `at least 0.4`, `100 to 500`, `all of: alpha, beta`."""
+    """Return what a criterion requires, in words: `at least 0.4`, `100 to 500`, `all of: alpha, beta`."""
     threshold, comparison = criterion.threshold, criterion.comparison.value
     if comparison in {"contains_all", "contains_any"}:
         quantity = "all" if comparison == "contains_all" else "any"
@@ -31,14 +31,17 @@ def format_requirement(criterion: SuccessCriterion | CriterionResult) -> str:
     return f"{_NEEDS[comparison]} {format_value(threshold)}".strip()
 
 
-def format_bounds(threshold: Mapping[str, Any]) -> str:
-    """Return a range with one end or both in words: `at least 3`, `100 to 500`."""
-    low, high = (format_value(threshold[end]) if end in threshold else "" for end in ("min", "max"))
+def format_bounds(bounds: Mapping[str, Any]) -> str:
+    """Return a range in words: `at least 3`, `100 to 500`. `bounds` has the key `min`, `max` or both."""
+    low, high = (format_value(bounds[end]) if end in bounds else "" for end in ("min", "max"))
     return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
 
 
 def format_value(value: Any) -> str:
-    """Return a value in words: numbers with at most six decimals, small ones with six digits."""
+    """Return a value as text: a number with at most six decimals, other values cut by `truncate`.
+
+    Numbers below 0.001 have six significant digits.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if not is_finite_number(value):
@@ -49,25 +52,29 @@ def format_value(value: Any) -> str:
 
 
 def truncate(text: str) -> str:
-    """Return the text, cut when it is long."""
+    """Return the text, cut after 300 characters with an ellipsis."""
     return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}…"
 
 
-def escape_text(text: str, max_bytes: int) -> str:
-    """Escape the text of an XML element into one line, with U+FFFD for what XML 1.0 cannot hold.
+def escape_element_text(text: str, max_bytes: int) -> str:
+    """Escape untrusted text for the content of an XML element: one line, cut after `max_bytes`.
 
-    Quotes stay as they are; use `escape_attribute` for attributes.
+    Line breaks become blanks, and characters that XML 1.0 cannot hold become U+FFFD. Quotes stay as they are; use
+    `escape_attribute` for attributes.
     """
     return to_one_line(text, max_bytes, _IN_TEXT)
 
 
 def escape_attribute(text: str, max_bytes: int) -> str:
-    """Escape the text of an attribute in double quotes into one line."""
+    """Escape untrusted text for an XML attribute in double quotes: one line, cut after `max_bytes`."""
     return to_one_line(text, max_bytes, _IN_ATTRIBUTE)
 
 
 def to_one_line(text: str, max_bytes: int, replacements: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the text in one line, without escapes but these `replacements`, cut at `max_bytes`."""
+    """Return the text in one line, cut with an ellipsis after `max_bytes` of UTF-8.
+
+    Line breaks become blanks, and control characters become U+FFFD. `replacements` are applied to single characters.
+    """
     written: list[str] = []
     remaining = max_bytes
     for character in text:
@@ -78,10 +85,11 @@ def to_one_line(text: str, max_bytes: int, replacements: Mapping[str, str] = Map
     return "".join(written)
 
 
-def render_element(opening: str, head: Sequence[str], items: Sequence[str], closing: str) -> str:
-    """Render an element of at most `MAX_BYTES`: head, fitting items, and the number of the others.
+def render_bounded_element(opening: str, head: Sequence[str], items: Sequence[str], closing: str) -> str:
+    """Return an XML element of at most `MAX_BYTES`: its head lines, and as many item lines as fit.
 
-    All lines are escaped already. Without the items they fit.
+    A last line counts the omitted items. `opening` and `closing` are the element's tags. All lines must be escaped. The
+    head must fit.
     """
     lines = [opening, *head]
     overflow_line = "- … and {} more"

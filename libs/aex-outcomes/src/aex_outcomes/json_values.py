@@ -1,4 +1,7 @@
-"""JSON pointers (RFC 6901), the nesting depth of JSON, and the decimals, which are part of a claim."""
+"""JSON pointers (RFC 6901), the nesting depth of JSON values, and the texts of claimed numbers.
+
+The text of a claimed number matters: 11.170 claims three decimals, which its JSON number 11.17 does not keep.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,29 +15,31 @@ from aex_models.numbers import JsonFloat, is_finite_number
 
 
 class MissingValue:
+    """Type of `MISSING`."""
+
     def __repr__(self) -> str:
         return "MISSING"
 
 
 MISSING: Final = MissingValue()
-"""Marker of a pointer without a value; None would be a JSON null."""
+"""Result of a pointer to no value; None is a JSON null."""
 MAX_DEPTH = 63
-"""Levels of outputs, queries, messages and metadata: a request's, less the level of the output."""
+"""Maximum levels of outputs, queries, messages and metadata: one less than of a request, which contains them."""
 MAX_RESULT_DEPTH = 128
-"""Levels of final results, which often hold the output; pydantic reads some 190."""
+"""Maximum levels of final results, which often contain the output; pydantic reads some 190."""
 _CONTAINERS = (dict, list, tuple, BaseModel)
 _MAX_TEXT = 40
-"""Characters of a claim's text; a longer one is replaced by the shortest text of its double."""
+"""Maximum characters of a claim's text; a longer one is replaced by the shortest text of its number."""
 
 
-def is_pointer(text: str) -> bool:
-    """Return True for a JSON pointer: empty, or segments that each begin with a slash."""
+def is_json_pointer(text: str) -> bool:
+    """Return True if the text is a JSON pointer: empty, or segments that each begin with a slash."""
     bad_escape = text.replace("~0", "").replace("~1", "").count("~")
     return (not text or text.startswith("/")) and not bad_escape
 
 
 def resolve_pointer(document: Any, pointer: str) -> Any:
-    """Return the value at the pointer, or `MISSING`. The empty pointer is the document."""
+    """Return the value at the JSON pointer, or `MISSING`. An empty pointer gives the document."""
     found = document
     for segment in pointer.split("/")[1:]:
         key = segment.replace("~1", "/").replace("~0", "~")
@@ -52,34 +57,40 @@ def _is_index(key: str, length: int) -> bool:
 
 
 def join_pointer(*segments: str | int) -> str:
-    """Return the pointer of keys and positions."""
+    """Return the JSON pointer with these keys and list positions, which are escaped."""
     return "".join(f"/{escape_pointer_segment(str(segment))}" for segment in segments)
 
 
-def claim_texts(claims: Mapping[str, Any], kept: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the text of each claim, a number's or `null`; `kept`: the texts of stored claims."""
-    return {name: (kept or {}).get(name) or _text(value) for name, value in claims.items()}
+def format_claim_texts(claims: Mapping[str, Any], stored_texts: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return each claim as text: the number as the agent wrote it, or `null`.
+
+    `stored_texts`: texts that were stored beside the claims; they take precedence.
+    """
+    return {name: (stored_texts or {}).get(name) or _text(value) for name, value in claims.items()}
 
 
-def lossy_claim_texts(claims: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts that a store does not preserve: 11.170 becomes 11.17, and 5.0 becomes 5."""
+def find_claim_texts_lost_in_storage(claims: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of the claims whose text storage as JSON changes: 11.170 to 11.17, 5.0 to 5."""
     return {name: _text(value) for name, value in claims.items() if _text(value) != _canonical_text(value)}
 
 
-def restore_claims(claims: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
-    """Return claims that were stored as numbers, with the texts stored beside them."""
+def restore_claim_texts(claims: Mapping[str, Any], stored_texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return stored claims, in which numbers have their original texts again (as `JsonFloat`).
+
+    `stored_texts`: result of `find_claim_texts_lost_in_storage`. A text that is not equal to its number is ignored.
+    """
     restored = dict(claims)
     for name, value in claims.items():
         with suppress(ValueError):  # no text, or no number's
-            number = JsonFloat(kept.get(name) or "")
+            number = JsonFloat(stored_texts.get(name) or "")
             restored[name] = number if number == value else value
     return restored
 
 
-def noncanonical_spellings(claims: Mapping[str, Any]) -> dict[str, str]:
-    """Return the claims with more or fewer digits than their number needs: 11.170 and 5.0, but not 1e-3.
+def find_noncanonical_spellings(claims: Mapping[str, Any]) -> dict[str, str]:
+    """Return the claims written with other digits than their number needs: 11.170 and 5.0, not 1e-3.
 
-    Each is written as its digits and its exponent, which is all that a verdict reads.
+    A claim is given as its digits and its exponent (`11170e-3`), which is all that a verdict reads of its text.
     """
     numbers = {name: value for name, value in claims.items() if is_finite_number(value)}
     forms = {
@@ -104,14 +115,14 @@ def _number_form(text: str) -> str:
     return f"{''.join(map(str, digits))}e{exponent}"
 
 
-def too_deep(value: Any, limit: int = MAX_DEPTH) -> str | None:
-    """Return the JSON pointer to the first container that is nested deeper than the limit, or None.
+def find_excess_depth(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
+    """Return the JSON pointer to the first container nested beyond `max_depth` levels; None without one.
 
-    The search goes by level and visits each container once in a level, so it ends for cyclic values too.
+    The search goes level by level and visits each container once in a level, so that it ends for cyclic values too.
     """
     levels = [_containers([value])]
     while levels[-1]:
-        if len(levels) > limit:
+        if len(levels) > max_depth:
             return _pointer(levels)
         levels.append(_containers(child for each in levels[-1].values() for _, child in _members(each)))
     return None
@@ -130,7 +141,7 @@ def _members(container: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _pointer(levels: list[dict[int, Any]]) -> str:
-    """Build the pointer upwards from the deepest level's first container."""
+    """Return the pointer to the first container of the deepest level."""
     child_id, path = next(iter(levels[-1])), ""
     for level in reversed(levels[:-1]):
         parents = ((each, key) for each in level.values() for key, child in _members(each) if id(child) == child_id)

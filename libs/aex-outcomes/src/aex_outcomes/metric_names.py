@@ -1,4 +1,4 @@
-"""The names of metrics that a work defines: `custom.NAME` of its code, `stat.NAME` of its statistics."""
+"""Names of metrics that a work defines: `custom.NAME` by its code, `stat.NAME` by its statistics."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from aex_models.thresholds import MetricType
 
 PREFIX = "custom."
 ANY_NAME = f"{PREFIX}*"
-"""The catalogue's entry for all metrics of a work's own code."""
+"""Name of the catalogue's entry for all metrics of a work's own code."""
 
 STATISTIC_PREFIX = "stat."
 ANY_STATISTIC = f"{STATISTIC_PREFIX}*"
-"""The catalogue's entry for all statistics of a work."""
+"""Name of the catalogue's entry for all statistics of a work."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 _MEASURE = (MetricType.NUMERIC, MetricType.PERCENTAGE)
@@ -37,30 +37,33 @@ _OF_KIND: Mapping[Statistic, tuple[tuple[float | None, float | None], tuple[Metr
     Statistic.BH_COUNT: ((0, None), _COUNTED),
     Statistic.BH_MAX_ERROR: ((0, None), _MEASURE),
 }
-"""Range and types by kind of statistic; sum, minimum and maximum are unbounded."""
+"""Range and metric types by kind of statistic; sum, minimum and maximum have those of `stat.*`."""
 
 
-def is_custom(metric: str) -> bool:
-    """Return True for a metric of the consumer's own code."""
+def is_custom_metric(metric: str) -> bool:
+    """Return True if the metric is computed by the consumer's own code: its name begins with `custom.`."""
     return metric.startswith(PREFIX)
 
 
-def is_statistic(metric: str) -> bool:
-    """Return True for a statistic of raw data."""
+def is_statistic_metric(metric: str) -> bool:
+    """Return True if the metric is a statistic of raw data: its name begins with `stat.`."""
     return metric.startswith(STATISTIC_PREFIX)
 
 
-def statistic_name(metric: str) -> str | None:
-    """Return the NAME in `stat.NAME`; None for another metric."""
+def parse_statistic_name(metric: str) -> str | None:
+    """Return NAME of a metric `stat.NAME`; None for another metric and for an invalid NAME."""
     name = metric.removeprefix(STATISTIC_PREFIX)
-    return name if is_statistic(metric) and _NAME.fullmatch(name) else None
+    return name if is_statistic_metric(metric) and _NAME.fullmatch(name) else None
 
 
-def entries_of(listed: MetricEntry, specs: Iterable[StatisticSpec]) -> dict[str, MetricEntry]:
-    """Return the entries of a work's statistics, as narrow as their kinds allow."""
+def build_statistic_entries(template: MetricEntry, specs: Iterable[StatisticSpec]) -> dict[str, MetricEntry]:
+    """Return a catalogue entry for each statistic of a work, by its metric's name.
+
+    `template`: the entry `stat.*`. Range and metric types are narrowed to those of the kind of statistic.
+    """
     entries = {}
     for spec in specs:
         name = f"{STATISTIC_PREFIX}{spec.name}"
-        bounds, types = _OF_KIND.get(spec.stat, (listed.range, listed.metric_types))
-        entries[name] = listed.model_copy(update={"name": name, "range": bounds, "metric_types": types})
+        bounds, types = _OF_KIND.get(spec.stat, (template.range, template.metric_types))
+        entries[name] = template.model_copy(update={"name": name, "range": bounds, "metric_types": types})
     return entries

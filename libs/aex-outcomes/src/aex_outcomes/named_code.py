@@ -1,4 +1,4 @@
-"""Foreign code that a configuration names by entry point or path."""
+"""Loading of extractors and verifiers that a configuration names by entry point or import path."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,23 +12,27 @@ from aex_outcomes.config import InvalidConfig
 _MAX_TEXT = 500
 
 
-def load_named(group: str, name: str) -> Any:
-    """Load the object of an entry point or a path: `package.module:attribute`, `package.module.attribute`.
+def load_by_entry_point_or_path(entry_point_group: str, name: str) -> Any:
+    """Import the object with the name of an entry point of the group, or else with this import path.
 
-    Raises `LookupError` for a name that is neither, and any import error.
+    Paths are `package.module:attribute` or `package.module.attribute`. Raises `LookupError` for a name that is neither,
+    and any error of the import.
     """
-    entry_point = _find_entry_point(group, name)
+    entry_point = _find_entry_point(entry_point_group, name)
     if entry_point is not None:
         return entry_point.load()
     module, attribute = _split_path(name)
     if not module or not attribute:
-        raise LookupError(f"there is no entry point {name!r} in the group {group}")
+        raise LookupError(f"there is no entry point {name!r} in the group {entry_point_group}")
     return reduce(getattr, attribute.split("."), import_module(module))
 
 
-def find_module(group: str, name: str) -> str:
-    """Return the module that `load_named` imports. Raises `LookupError` for an ambiguous entry point."""
-    entry_point = _find_entry_point(group, name)
+def find_module_name(entry_point_group: str, name: str) -> str:
+    """Return the name of the module that `load_by_entry_point_or_path` would import, without importing it.
+
+    Raises `LookupError` if several packages offer the entry point.
+    """
+    entry_point = _find_entry_point(entry_point_group, name)
     return entry_point.module if entry_point is not None else _split_path(name)[0]
 
 
@@ -41,16 +45,16 @@ def _find_entry_point(group: str, name: str) -> EntryPoint | None:
 
 
 def _split_path(name: str) -> tuple[str, str]:
-    """Return a path's module and attribute; the module is empty for a name that is no path."""
+    """Return module and attribute of an import path; the module is empty if the name is no path."""
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     return module, attribute
 
 
 @contextmanager
 def as_invalid_config(path: str, name: str, fix: str = "") -> Iterator[None]:
-    """Raise `InvalidConfig` at `path` for any error while `name` is loaded, in one bounded line.
+    """Convert any error within the block to `InvalidConfig`, also `SystemExit` of an imported module.
 
-    A module that calls `sys.exit()` on import is such an error too.
+    `path`: key path in the configuration. `name`: the code that the block loads. `fix`: advice at the message's end.
     """
     try:
         yield
@@ -62,7 +66,7 @@ def as_invalid_config(path: str, name: str, fix: str = "") -> Iterator[None]:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception's type and text in one line, whatever its `__str__` does."""
+    """Return an exception's type and text in one line, cut at 500 characters, even if its `__str__` fails."""
     try:
         text = " ".join(str(error).split())[:_MAX_TEXT]
     except Exception:  # noqa: BLE001 foreign `__str__`: the type remains

@@ -1,4 +1,4 @@
-"""The minimum and the maximum that a contract can cost, with a case that reaches each."""
+"""Price quote: the minimum and the maximum that a contract can cost, with a case that reaches each."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,13 @@ from aex_models.money import ZERO
 from aex_models.work import Budget, Quote, QuoteCase
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.verdict import CriteriaWeights
-from aex_outcomes.feasibility import MAX_ENUMERATED, Met, count_evaluation, feasible_combinations, group_criteria
+from aex_outcomes.feasibility import (
+    MAX_ENUMERATED,
+    Met,
+    count_evaluation_items,
+    enumerate_feasible_combinations,
+    group_dependent_criteria,
+)
 
 
 def quote(
@@ -22,23 +28,24 @@ def quote(
     catalog: Catalog | None = None,
     evaluation: Mapping[str, Any] | None = None,
 ) -> Quote:
-    """Return the price range over all feasible outcomes, with `max_cpc` as the base until an award.
+    """Return the minimum and maximum price of a work over all feasible outcomes.
 
-    Both ends are exact for up to 10 criteria. Beyond that the maximum is an upper bound: every bonus, no penalty. The
-    minimum is that of an outcome without a verdict: 0. Raises `UnknownMetric`.
+    The base price is `max_cpc`, because none is agreed before an award. Both ends are exact for up to 10 criteria. For
+    more, the maximum is an upper bound with every bonus and no penalty, and the minimum is 0. `evaluation`: the work's
+    evaluation data, of which only sizes are read. Raises `UnknownMetric`.
     """
     listed = criteria.criteria if criteria else ()
     if criteria is None or len(listed) > MAX_ENUMERATED:
-        return quote_combinations(criteria, budget, [(True,) * len(listed)])
-    found = group_criteria(listed, catalog or Catalog.of(), count_evaluation(listed, evaluation or {}))
-    return quote_combinations(criteria, budget, feasible_combinations(found, len(listed)))
+        return quote_for_combinations(criteria, budget, [(True,) * len(listed)])
+    found = group_dependent_criteria(listed, catalog or Catalog.of(), count_evaluation_items(listed, evaluation or {}))
+    return quote_for_combinations(criteria, budget, enumerate_feasible_combinations(found, len(listed)))
 
 
-def quote_combinations(criteria: SuccessCriteria | None, budget: Budget, reached: Iterable[Met]) -> Quote:
-    """Return the price range over these combinations, and over the outcomes without any."""
+def quote_for_combinations(criteria: SuccessCriteria | None, budget: Budget, combinations: Iterable[Met]) -> Quote:
+    """Return the price range over these combinations of met criteria, and over outcomes without a verdict."""
     terms = Terms.from_budget(budget, budget.max_cpc)
     priced = []
-    for ending in _candidate_endings(criteria, reached):
+    for ending in _candidate_endings(criteria, combinations):
         base = base_for_judged_outcome(terms, success=ending.success) if ending.judged else ZERO
         priced.append((apply_caps_and_floor(terms, base, ending.bonus, ending.penalty), ending))
     return Quote(
@@ -50,7 +57,7 @@ def quote_combinations(criteria: SuccessCriteria | None, budget: Budget, reached
 
 @dataclass(frozen=True, slots=True)
 class ContractEnding:
-    """A possible end of a contract. Amounts are gross."""
+    """Possible end of a contract; amounts are before the budget's caps."""
 
     judged: bool
     success: bool
@@ -61,11 +68,12 @@ class ContractEnding:
 
 
 def _candidate_endings(criteria: SuccessCriteria | None, reached: Iterable[Met]) -> Iterator[ContractEnding]:
-    """Yield the ends that include the cheapest and the dearest; the first has no verdict.
+    """Yield endings that include the cheapest and the dearest one; the first has no verdict.
 
-    Exhausted, expired and finalised contracts settle a verified candidate, so they are among the combinations. An
-    outcome that governance rejects costs no more than one without a verdict; an indeterminate one that an operator
-    releases costs the base alone. A verifier's or science gate's rejection costs no more than the criteria without it.
+    Other endings need no case of their own. Exhausted, expired and finalised contracts settle a verified candidate.
+    An outcome that governance rejects costs no more than one without a verdict. A rejection by a verifier or the
+    science gate costs no more than the criteria alone. An indeterminate outcome that an operator releases costs the
+    base alone: the second case.
     """
     names = tuple(each.metric for each in criteria.criteria) if criteria else ()
     yield ContractEnding(judged=False, success=False, unmet=names)
@@ -97,7 +105,7 @@ def _verified_endings(criteria: SuccessCriteria, reached: Iterable[Met]) -> Iter
 
 
 def _dearest_endings(endings: Iterable[ContractEnding]) -> Iterator[ContractEnding]:
-    """Yield the ends that no other exceeds in bonus without a higher penalty; cost is monotonic in both."""
+    """Yield the endings that no other one exceeds in bonus without a higher penalty."""
     lowest_penalty: Decimal | None = None
     for ending in sorted(endings, key=lambda each: (-each.bonus, each.penalty, -len(each.met))):
         if lowest_penalty is None or ending.penalty < lowest_penalty:

@@ -1,4 +1,4 @@
-"""The check that a reference passes its own criteria; a failure suggests a mistake in the criteria."""
+"""Check that a work's reference passes the work's criteria; a failure suggests a mistake in them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from aex_models.work import LintWarning
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.contains import ContainsExtractor
-from aex_outcomes.extractors.text_quality import TextQualityExtractor, references_of
+from aex_outcomes.extractors.text_quality import TextQualityExtractor, read_references
 from aex_outcomes.linter import describe_criterion
 from aex_outcomes.science_lint import make_lint_warning
 
@@ -22,32 +22,32 @@ _OUTPUT_METRICS = frozenset({"matches_schema", "has_required_fields"})
 
 
 def check_reference(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run `reference_warning` as the job of a confined worker.
+    """Run `warn_if_references_fail` as the job of a confined worker.
 
-    `payload`: `success_criteria`, `input`, `evaluation`, and `config`, the mapping of an `outcome-verification.yaml`
-    (or null). Returns `{warning}`, null where there is none.
+    `payload`: `success_criteria`, `input`, `evaluation`, and `config`, the mapping of an `outcome-verification.yaml` or
+    null. Returns `{"warning": …}`, null without one.
     """
     engine = VerificationEngine(payload.get("config"))
     criteria = SuccessCriteria.model_validate(payload["success_criteria"])
     work_input, evaluation = payload.get("input") or {}, payload.get("evaluation") or {}
-    found = asyncio.run(reference_warning(criteria, work_input, evaluation, engine))
+    found = asyncio.run(warn_if_references_fail(criteria, work_input, evaluation, engine))
     return {"warning": found.model_dump(mode="json") if found else None}
 
 
-async def reference_warning(
+async def warn_if_references_fail(
     criteria: SuccessCriteria | None,
     work_input: Mapping[str, Any],
     evaluation: Evaluation | Mapping[str, Any] | None,
     engine: VerificationEngine,
 ) -> LintWarning | None:
-    """Return a warning when no reference passes the criteria as a candidate's text, else None.
+    """Verify each reference as if it were a candidate's text; return a warning if none passes, else None.
 
-    Criteria that a text cannot fail count as met: on latency and other reported metrics, predictions, schema, fields,
-    and metrics that could not be computed. So a candidate that has more than the text gets no false warning. The
-    warning names criteria and no value, since values are computed from evaluation data. Raises `UnknownMetric`.
+    Criteria on other things than the text count as met: reported metrics, predictions, schema, fields, and metrics that
+    could not be computed. The warning names criteria and no value, because evaluation data determine the values.
+    Returns None without criteria or references. Raises `UnknownMetric`.
     """
     given = evaluation.model_dump(mode="json", exclude_none=True) if isinstance(evaluation, Evaluation) else evaluation
-    references = references_of(given or {})
+    references = read_references(given or {})
     if criteria is None or not references:
         return None
     scale = CriteriaWeights.from_criteria(criteria)
@@ -56,7 +56,7 @@ async def reference_warning(
         result = await engine.verify(
             contract_id="reference",
             work_input=work_input,
-            work_output=as_output(reference, engine),
+            work_output=build_reference_output(reference, engine),
             success_criteria=criteria,
             evaluation=given,
         )
@@ -73,14 +73,14 @@ async def reference_warning(
 
 
 def _fails(result: CriterionResult) -> bool:
-    """Return True when the text itself fails the criterion, not a part that it lacks."""
+    """Return True if the reference's text fails the criterion, not a part that a text does not have."""
     if result.met or result.metric in _OUTPUT_METRICS or result.provenance is not Provenance.COMPUTED:
         return False
     return result.error is None or (result.error.fault is not Fault.PLATFORM and result.error.code != METRIC_MISSING)
 
 
-def as_output(reference: str, engine: VerificationEngine) -> Any:
-    """Return an output with the text wherever a built-in extractor reads one."""
+def build_reference_output(reference: str, engine: VerificationEngine) -> Any:
+    """Return an output that has the reference as its text at every pointer where an extractor reads one."""
     readers = engine.catalog.extractors.values()
     pointers = {each.text_pointer for each in readers if isinstance(each, TextQualityExtractor | ContainsExtractor)}
     if "" in pointers:

@@ -1,6 +1,6 @@
-"""The figures of a rollout: sums and means of rewards, their recount, and the canonical score.
+"""Figures of a rollout: returns recomputed from the rewards of its steps, and its canonical score.
 
-Episode return = Σ step rewards. Sums are correctly rounded, whatever their order, and never raise.
+The return of an episode is the sum of its steps' rewards. Sums are correctly rounded, whatever their order.
 """
 
 import math
@@ -16,19 +16,19 @@ from aex_models.rollout import RolloutResponse, RolloutTrajectory
 from aex_outcomes.science.reconcile import reconcile
 
 _DOWN = -64
-"""A power of two that scales values whose sum overflows; scaling loses no digit."""
+"""Exponent of the power of two that values are scaled by if their sum overflows; scaling loses no digit."""
 
 
-def exact_sum(values: Sequence[float]) -> float:
-    """Return Σ values as the nearest double; ±inf beyond all doubles, 0.0 for no value."""
+def correctly_rounded_sum(values: Sequence[float]) -> float:
+    """Return the double nearest to the exact sum; ±inf if it is too large for a double, 0.0 for no value."""
     try:
         return math.fsum(values)
     except OverflowError:
         return _unscale(_scaled_sum(values))
 
 
-def exact_mean(values: Sequence[float]) -> float:
-    """Return Σ values / n, always a finite double. Raises `ValueError` for no value."""
+def correctly_rounded_mean(values: Sequence[float]) -> float:
+    """Return the mean of the values, always finite. Raises `ValueError` for no value."""
     if not values:
         raise ValueError("the mean of no value")
     try:
@@ -49,31 +49,32 @@ def _unscale(value: float) -> float:
 
 
 ALLOWANCE = 1e-6
-"""The allowed share of the sum of the rewards' magnitudes.
+"""Allowed difference of a claimed return, as a share of the sum of the rewards' magnitudes.
 
-Trainers lose it when they add a thousand cancelling rewards in single precision.
+Trainers lose as much when they add a thousand cancelling rewards in single precision.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutRecount:
-    """The figures of the steps; None where the steps do not determine them."""
+    """Figures of a rollout recomputed from its steps; None where the steps do not determine a figure."""
 
     episode_returns: tuple[float, ...] | None
     mean_return: float | None
     num_steps: int | None
     consistent: bool | None
-    """False when any figure differs; True when all were determined and none does."""
+    """False if a claimed figure differs; True if all were determined and none differs; else None."""
 
 
-def recount(rollout: RolloutResponse) -> RolloutRecount:
-    """Recompute a rollout's figures from its steps and compare its claims. Linear in the steps.
+def recount_rollout(rollout: RolloutResponse) -> RolloutRecount:
+    """Recompute a rollout's figures from its steps, and compare them with its claimed figures.
 
-    A return, and the mean, are compared as claims of statistics are (see `reconcile`): up to 1e-2 relative, or rounded
-    at their own decimals. In addition they may differ by `ALLOWANCE`, which alone counts for a recomputed 0.
+    Claimed returns and their mean may differ as claims of statistics may (see `reconcile`): by 1 %, or by rounding to
+    their own decimals. They may also differ by `ALLOWANCE`, and by nothing else if the recomputed figure is 0.
 
-    An episode's return is known when one of its steps has a reward, or its `length` is 0. Steps without a reward count
-    as 0: many environments reward the last one alone. An episode without its steps leaves mean and steps unknown.
+    An episode's return is known if one of its steps has a reward, or if its `length` is 0. Steps without a reward count
+    as 0, because many environments reward only the last step. An episode without its steps leaves the mean and the
+    number of steps unknown.
     """
     episodes = rollout.trajectories
     steps = sum(len(each.steps) for each in episodes)
@@ -84,7 +85,7 @@ def recount(rollout: RolloutResponse) -> RolloutRecount:
     returns = tuple(each.total for each in known_sums)
     is_rewarded = any(each.rewarded for each in known_sums)
     complete = len(known_sums) == len(sums) and is_rewarded and all(map(math.isfinite, returns))
-    mean = exact_mean(returns) if complete else None
+    mean = correctly_rounded_mean(returns) if complete else None
     num_steps = steps if all(each.steps or not each.length for each in episodes) else None
     differs = any(_differences(rollout, sums, num_steps, mean))
     consistent = False if differs else True if complete else None
@@ -95,7 +96,7 @@ def recount(rollout: RolloutResponse) -> RolloutRecount:
 class _Summed:
     total: float
     allowance: float
-    """The allowed difference of a claim."""
+    """Allowed difference of a claimed return."""
     rewarded: bool
 
 
@@ -104,13 +105,17 @@ def _sum_rewards(episode: RolloutTrajectory) -> _Summed | None:
     if not rewards:
         return _Summed(0.0, 0.0, rewarded=False) if not episode.steps and not episode.length else None
     # Scaled before the sum, which could overflow and allow everything.
-    return _Summed(exact_sum(rewards), exact_sum([abs(each) * ALLOWANCE for each in rewards]), rewarded=True)
+    return _Summed(
+        correctly_rounded_sum(rewards),
+        correctly_rounded_sum([abs(each) * ALLOWANCE for each in rewards]),
+        rewarded=True,
+    )
 
 
 def _differences(
     rollout: RolloutResponse, sums: Sequence[_Summed | None], steps: int | None, mean: float | None
 ) -> Iterator[bool]:
-    """Yield True for each figure that the steps determine and that differs from the claim."""
+    """Yield for each figure that the steps determine whether it differs from the claim."""
     claimed, episodes = rollout.metrics, rollout.trajectories
     yield any(each.steps and len(each.steps) != each.length for each in episodes)
     yield steps is not None and steps != claimed.num_steps
@@ -119,7 +124,7 @@ def _differences(
     for found, claim in zip(sums, claimed.episode_returns, strict=False):
         yield found is not None and not _agree(claim, found.total, found.allowance)
     if mean is not None:
-        allowance = exact_mean([each.allowance for each in sums if each is not None])
+        allowance = correctly_rounded_mean([each.allowance for each in sums if each is not None])
         yield not _agree(claimed.mean_return, mean, allowance)
 
 
@@ -139,7 +144,7 @@ DEPRECATED = "metrics.outcome_score is deprecated: write metrics.mean_return"
 
 
 class ScoreSource(StrEnum):
-    """The sources of a score, in their order."""
+    """Field of a rollout that its score comes from; the first one with a value is used."""
 
     MEAN_RETURN = "mean_return"
     CORRECT = "details.correct"
@@ -149,23 +154,23 @@ class ScoreSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RolloutScore:
-    """A score and its source; both are None without a score."""
+    """Score of a rollout and the field that it comes from; both are None without a score."""
 
     value: float | None = None
     source: ScoreSource | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return the warnings for the payload's author."""
+        """Return warnings for the rollout's author, such as of a deprecated field."""
         return (DEPRECATED,) if self.source is ScoreSource.OUTCOME_SCORE else ()
 
 
 def score_rollout(payload: Any) -> float | None:
-    """Return the canonical score of a rollout, or None for an absent one, which is not 0.
+    """Return the canonical score of a rollout, or None if it has none; None does not mean 0.
 
-    `metrics.mean_return`, else `metrics.details.correct` (true 1.0, false 0.0), else the mean of
-    `metrics.episode_returns`, else the deprecated `metrics.outcome_score`, with a `DeprecationWarning`. Booleans (but
-    in `correct`), NaN, infinities, text and an empty list are skipped, and a list with one of them.
+    The score is the first of these with a value: `metrics.mean_return`, `metrics.details.correct` (true 1.0, false
+    0.0), the mean of `metrics.episode_returns`, and `metrics.outcome_score`. The last is deprecated and causes a
+    `DeprecationWarning`. Values that are no finite number are skipped, and lists with such a value or without any.
 
     `payload`: a `RolloutResponse` or plain JSON, valid or not, with `metrics` or with the rollout at `rollout`.
     """
@@ -173,7 +178,7 @@ def score_rollout(payload: Any) -> float | None:
 
 
 def score_or_zero(payload: Any) -> float:
-    """Return `score_rollout`, with 0.0 for an absent score."""
+    """Return the score of `score_rollout`, or 0.0 without one."""
     return _warned_score(payload) or 0.0
 
 
@@ -185,7 +190,7 @@ def _warned_score(payload: Any) -> float | None:
 
 
 def find_score(payload: Any) -> RolloutScore:
-    """Return the score with its source; a deprecated one is listed in `warnings` without a warning."""
+    """Return the score of `score_rollout` and its source field, without a `DeprecationWarning`."""
     metrics = _metrics_of(payload)
     if not isinstance(metrics, Mapping):
         return RolloutScore()
@@ -215,7 +220,7 @@ def _mean(metrics: Mapping[str, Any]) -> float | None:
     returns = metrics.get("episode_returns")
     if not isinstance(returns, list | tuple) or not returns or not all(map(is_finite_number, returns)):
         return None
-    return exact_mean(returns)
+    return correctly_rounded_mean(returns)
 
 
 _CHAIN: dict[ScoreSource, Callable[[Mapping[str, Any]], float | None]] = {

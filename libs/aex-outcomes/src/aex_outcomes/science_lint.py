@@ -9,7 +9,7 @@ from aex_models.examination import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANG
 from aex_models.science import Science
 from aex_models.work import LintWarning
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.metric_names import is_statistic, statistic_name
+from aex_outcomes.metric_names import is_statistic_metric, parse_statistic_name
 
 ROOT = "/science"
 _FROM_RAW_DATA = frozenset({"values_consistent", "value_mismatches", "claims_not_recomputed"})
@@ -27,7 +27,7 @@ def lint_science(science: Science, domain: str | None, catalog: Catalog) -> tupl
     """
     if not catalog.has_science:
         return ()
-    known = catalog.domain_of(science.domain, domain)
+    known = catalog.resolve_domain(science.domain, domain)
     return (
         *_lint_ranges(science, domain, known, catalog),
         *_lint_own_data(science),
@@ -44,14 +44,14 @@ def is_recomputed_from_agent_files(criterion: SuccessCriterion, science: Science
     if not is_recomputed_metric(criterion.metric):
         return False
     own = {each.name for each in science.data}
-    name = statistic_name(criterion.metric)
+    name = parse_statistic_name(criterion.metric)
     names = {each.artifact for each in science.statistics if name in (None, each.name) and each.artifact is not None}
     return not own or not names <= own
 
 
 def is_recomputed_metric(metric: str) -> bool:
     """Return True if the metric is computed from raw data, the consumer's or the agent's."""
-    return metric in _FROM_RAW_DATA or is_statistic(metric)
+    return metric in _FROM_RAW_DATA or is_statistic_metric(metric)
 
 
 def _lint_ranges(science: Science, domain: str | None, known: Domain | None, catalog: Catalog) -> Iterator[LintWarning]:

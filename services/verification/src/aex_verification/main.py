@@ -98,7 +98,7 @@ def _constant_resource(entered: AbstractAsyncContextManager[object]) -> Resource
 def _make_resources(
     settings: Settings, parts: ServiceParts, catalog: Catalog, registered: registry.VerifierRegistry
 ) -> _Resources:
-    sections, ids = catalog.config.sections(), parts.backends.ids
+    sections, ids = catalog.config.extractor_sections(), parts.backends.ids
     new_sandbox = partial(make_sandbox_pool, settings, sections["custom"].sandbox.memory_limit_mb)
     return _Resources(
         candidates=PrewarmedPool(make_candidate_pool(settings)),
@@ -119,7 +119,7 @@ def _make_deps(
     resources: _Resources,
     times: ExtractionTimes,
 ) -> Deps:
-    backends, sections, config_json = parts.backends, catalog.config.sections(), catalog.config.as_json()
+    backends, sections, config_json = parts.backends, catalog.config.extractor_sections(), catalog.config.as_json()
     custom_timeout_ms, pools = sections["custom"].sandbox.timeout_ms, (resources.candidates, resources.sandbox)
     grader = ConfinedGrader(*pools, config_json, settings.verify_timeout_s, custom_timeout_ms, times)
     breaker = CircuitBreaker(settings.governance_timeout_s, time.monotonic)
@@ -151,7 +151,7 @@ def _make_deps(
 
 def _make_policy(settings: Settings, config: OutcomeConfig) -> Policy:
     review_s = settings.review_timeout_s * settings.review_attempts if settings.review_model else 0
-    reading = timedelta(milliseconds=config.sections()["statistics"].sandbox.timeout_ms)
+    reading = timedelta(milliseconds=config.extractor_sections()["statistics"].sandbox.timeout_ms)
     return Policy(
         max_system_retries=settings.max_system_retries,
         verification_lease=verification_lease(reading, timedelta(seconds=review_s)),

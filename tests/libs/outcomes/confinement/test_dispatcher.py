@@ -16,5 +16,5 @@ def test_an_answer_that_arrives_after_closing_is_ignored() -> None:
         child = WorkerProcess(process, 100, dispatcher)
         child.send(b"{}")
         asyncio.run(dispatcher.close())
-        child.data_received(frames.add_prefix(b'{"result":{},"retire":false}'))
+        child.data_received(frames.add_length_prefix(b'{"result":{},"retire":false}'))
     assert dispatcher.busy == {}

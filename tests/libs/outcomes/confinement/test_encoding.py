@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aex_outcomes.confinement.encoding import encode_off_loop
+from aex_outcomes.confinement.encoding import encode_without_blocking
 
 BEAT_S = 0.005
 
@@ -15,7 +15,7 @@ BEAT_S = 0.005
     ids=["one long text", "many rows"],
 )
 async def test_encoding_ten_megabytes_leaves_the_event_loop_running(payload: dict[str, Any]) -> None:
-    encoding = asyncio.create_task(encode_off_loop(payload))
+    encoding = asyncio.create_task(encode_without_blocking(payload))
     used_s = []
     while not encoding.done():
         before = time.process_time()  # unlike time by the clock, it does not grow while other processes run

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aex_outcomes.confinement import encoding, frames
-from aex_outcomes.confinement.frames import read_answer
+from aex_outcomes.confinement.frames import decode_answer
 from aex_outcomes.confinement.settings import JobFailed, JobOutOfMemory
 from tests.examples import examples
 
@@ -27,7 +27,7 @@ def test_a_value_survives_the_way_there_and_back(value: object) -> None:
 @given(st.binary(max_size=60), st.lists(st.integers(0, 70), max_size=5))
 def test_a_frame_is_read_however_it_is_cut(body: bytes, cuts: list[int]) -> None:
     reader = frames.FrameReader(limit=100)
-    complete = frames.add_prefix(body)
+    complete = frames.add_length_prefix(body)
     edges = sorted({0, len(complete), *(cut for cut in cuts if cut < len(complete))})
     read = [reader.feed(complete[start:end]) for start, end in itertools.pairwise(edges)]
     assert read == [None] * (len(edges) - 2) + [body]
@@ -42,7 +42,7 @@ def test_a_frame_above_the_limit_is_refused_at_its_first_four_bytes() -> None:
 
 def test_bytes_after_a_frame_are_refused() -> None:
     with pytest.raises(frames.BrokenFrame):
-        frames.FrameReader(limit=100).feed(frames.add_prefix(b"{}") + b"\x00")
+        frames.FrameReader(limit=100).feed(frames.add_length_prefix(b"{}") + b"\x00")
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,17 @@ def test_a_text_that_only_looks_like_a_surrogate_is_taken() -> None:
 )
 def test_an_answer_of_another_shape_is_refused(answer: object) -> None:
     with pytest.raises(frames.BrokenFrame):
-        read_answer(frames.encode(answer))
+        decode_answer(frames.encode(answer))
 
 
 def test_answers_are_read_as_what_they_say() -> None:
-    done = read_answer(b'{"result":{"a":1},"retire":true}')
+    done = decode_answer(b'{"result":{"a":1},"retire":true}')
     assert (done.result, done.error, done.retire) == ({"a": 1}, None, True)
-    failed = read_answer(b'{"error":{"kind":"E","message":"m"},"retire":false}')
+    failed = decode_answer(b'{"error":{"kind":"E","message":"m"},"retire":false}')
     assert isinstance(failed.error, JobFailed)
     assert not failed.retire
     assert str(JobFailed("E", "")) == "E"
-    out = read_answer(b'{"memory":true,"retire":true}')
+    out = decode_answer(b'{"memory":true,"retire":true}')
     assert isinstance(out.error, JobOutOfMemory)
 
 
@@ -133,11 +133,11 @@ def test_encoding_in_bites_gives_the_same_bytes(value: dict[str, object]) -> Non
 async def test_a_value_is_encoded_similar_however_big() -> None:
     for size in (0, 10, 10_000, 100_000):
         value = {"rows": [{"n": n, "half": n / 2} for n in range(size)], "k" * size: "é" * size}
-        assert json.loads(await encoding.encode_off_loop(value)) == value
+        assert json.loads(await encoding.encode_without_blocking(value)) == value
 
 
 @pytest.mark.parametrize("bad", [float("inf"), object(), {1, 2}])
 async def test_what_is_not_json_is_refused_however_big(bad: object) -> None:
     for filler in ("", "x" * 200_000):
         with pytest.raises((ValueError, TypeError)):
-            await encoding.encode_off_loop({"filler": filler, "bad": bad})
+            await encoding.encode_without_blocking({"filler": filler, "bad": bad})

@@ -44,7 +44,7 @@ async def test_the_killed_process_is_gone_and_replaced(pool: WorkerPool) -> None
     before = children_of(os.getpid())
     with pytest.raises(JobTimeout):
         await pool.run(JOBS + "loop", {}, timeout_s=0.05)
-    await until(lambda: pool.alive == 3)
+    await until(lambda: pool.alive_workers == 3)
     after = children_of(os.getpid())
     assert len(after) == len(before)
     assert len(before - after) == 1
@@ -110,7 +110,7 @@ async def test_a_killed_idle_worker_is_replaced_without_a_job_noticing(pool: Wor
     assert len(before) == 3
     for worker in before:
         worker.kill()
-    await until(lambda: pool.alive == 3 and not {worker.pid for worker in before} & children_of(os.getpid()))
+    await until(lambda: pool.alive_workers == 3 and not {worker.pid for worker in before} & children_of(os.getpid()))
     assert await pool.run(JOBS + "echo", {}) == {}
 
 
@@ -165,6 +165,6 @@ async def test_kills_leak_neither_descriptors_nor_processes() -> None:
         for _ in range(15):
             with pytest.raises(JobTimeout):
                 await pool.run(JOBS + "loop", {}, timeout_s=0.001)
-        await until(lambda: pool.alive == 3 and len(children_of(os.getpid()) - others) == 3)
+        await until(lambda: pool.alive_workers == 3 and len(children_of(os.getpid()) - others) == 3)
         assert _descriptors() == before
     assert children_of(os.getpid()) == others

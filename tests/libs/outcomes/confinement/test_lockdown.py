@@ -108,9 +108,9 @@ def _lives(pid: int) -> bool:
 
 _WATCHED = """
 import sys, threading, time
-from aex_outcomes.confinement.lockdown import watch_parent
+from aex_outcomes.confinement.lockdown import poll_parent_and_exit
 import os
-threading.Thread(target=watch_parent, args=(os.getppid(),), daemon=True).start()
+threading.Thread(target=poll_parent_and_exit, args=(os.getppid(),), daemon=True).start()
 print(os.getpid(), flush=True)
 time.sleep(60)
 """

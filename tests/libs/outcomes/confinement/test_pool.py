@@ -122,9 +122,9 @@ async def test_a_hundred_jobs_at_once_on_two_workers_each_get_their_own_answer(p
 async def test_no_more_jobs_run_at_once_than_the_size(pool: WorkerPool) -> None:
     with tempfile.NamedTemporaryFile() as file:
         jobs = await start_holding(pool, file.name, range(6))
-        assert (pool.running, pool.waiting, pool.alive) == (2, 4, 3)
+        assert (pool.running_jobs, pool.waiting_jobs, pool.alive_workers) == (2, 4, 3)
     await asyncio.gather(*jobs)
-    assert (pool.running, pool.waiting) == (0, 0)
+    assert (pool.running_jobs, pool.waiting_jobs) == (0, 0)
 
 
 async def test_a_full_queue_refuses_at_once_and_recovers() -> None:
@@ -160,7 +160,7 @@ async def test_a_job_cancelled_while_it_waits_never_runs_and_the_others_do(pool:
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert pool.waiting == 1
+        assert pool.waiting_jobs == 1
     assert [answer["tag"] for answer in await asyncio.gather(*running, last)] == [0, 1, "last"]
 
 
@@ -249,7 +249,7 @@ async def test_when_no_worker_starts_any_more_jobs_are_reported_so_and_served_la
                 await pool.run("fragile_jobs:die", {})
             with pytest.raises(WorkersUnavailable, match="fragile_jobs"):
                 await pool.run("fragile_jobs:live", {})
-            assert pool.alive == 0
+            assert pool.alive_workers == 0
             await asyncio.to_thread((tmp_path / "away.py").rename, module)
             assert await pool.run("fragile_jobs:live", {}) == {}
     finally:

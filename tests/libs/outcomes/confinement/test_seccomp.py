@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aex_outcomes.confinement import seccomp
-from aex_outcomes.confinement.seccomp import PROCESSORS, Processor, program
+from aex_outcomes.confinement.seccomp import PROCESSORS, Processor, build_filter_program
 from aex_outcomes.confinement.settings import Confinement
 
 PID = 4242
@@ -24,7 +24,7 @@ def run(processor: Processor, number: int, arguments: tuple[int, ...], confineme
     for position, argument in enumerate(arguments):
         words[16 + 8 * position] = argument & 0xFFFFFFFF
         words[20 + 8 * position] = argument >> 32
-    steps = program(processor, confinement, PID)
+    steps = build_filter_program(processor, confinement, PID)
     accumulator, at = 0, 0
     while True:
         code, if_true, if_false, operand = steps[at]
@@ -120,7 +120,7 @@ def test_what_is_granted_is_granted_and_nothing_else(processor: Processor) -> No
 
 
 def test_the_filter_is_within_the_kernels_bounds(processor: Processor) -> None:
-    steps = program(processor, Confinement(), PID)
+    steps = build_filter_program(processor, Confinement(), PID)
     assert len(steps) <= 4096
     assert all(0 <= jump < len(steps) - at for at, (_, *jumps, _) in enumerate(steps) for jump in jumps)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from aex_outcomes.confinement import frames
-from aex_outcomes.confinement.frames import read_answer
+from aex_outcomes.confinement.frames import decode_answer
 from aex_outcomes.confinement.settings import JobFailed, JobOutOfMemory
-from aex_outcomes.confinement.worker import Job, MemoryWatch, load_jobs, run_job, serve
+from aex_outcomes.confinement.worker import Job, MemoryWatch, load_jobs, run_job, serve_requests
 from tests.libs.outcomes.confinement import jobs
 
 MARK = 1 << 30
@@ -20,7 +20,7 @@ MARK = 1 << 30
 def serving(known: dict[str, Job]) -> Iterator[socket.socket]:
     own_end, other_end = socket.socketpair()
     with own_end, other_end, other_end.makefile("rb") as incoming:
-        thread = threading.Thread(target=serve, args=(incoming, other_end, known, MemoryWatch(MARK)))
+        thread = threading.Thread(target=serve_requests, args=(incoming, other_end, known, MemoryWatch(MARK)))
         thread.start()
         yield own_end
         own_end.shutdown(socket.SHUT_WR)
@@ -29,7 +29,7 @@ def serving(known: dict[str, Job]) -> Iterator[socket.socket]:
 
 
 def ask(peer: socket.socket, name: str, payload: dict[str, object]) -> bytes:
-    peer.sendall(frames.add_prefix(frames.encode({"job": name, "payload": payload})))
+    peer.sendall(frames.add_length_prefix(frames.encode({"job": name, "payload": payload})))
     reader = frames.FrameReader(limit=1 << 20)
     while (body := reader.feed(peer.recv(4096))) is None:
         pass
@@ -38,9 +38,9 @@ def ask(peer: socket.socket, name: str, payload: dict[str, object]) -> bytes:
 
 def test_requests_are_answered_in_order_until_the_end_of_the_stream() -> None:
     with serving({"echo": jobs.echo, "fail": jobs.fail}) as peer:
-        assert read_answer(ask(peer, "echo", {"a": 1})).result == {"a": 1}
-        assert isinstance(read_answer(ask(peer, "fail", {"message": "m"})).error, JobFailed)
-        assert read_answer(ask(peer, "echo", {"text": "x" * 100_000})).result == {"text": "x" * 100_000}
+        assert decode_answer(ask(peer, "echo", {"a": 1})).result == {"a": 1}
+        assert isinstance(decode_answer(ask(peer, "fail", {"message": "m"})).error, JobFailed)
+        assert decode_answer(ask(peer, "echo", {"text": "x" * 100_000})).result == {"text": "x" * 100_000}
 
 
 def test_a_stream_cut_within_a_request_ends_the_worker() -> None:
@@ -66,13 +66,13 @@ def raising(payload: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_exception_of_a_job_is_its_answer(job: Job, payload: dict[str, Any], kind: str, message: str) -> None:
-    answer = read_answer(run_job(job, payload, MemoryWatch(MARK)))
+    answer = decode_answer(run_job(job, payload, MemoryWatch(MARK)))
     assert isinstance(answer.error, JobFailed)
     assert (answer.error.kind, answer.error.message) == (kind, message)
 
 
 def test_a_job_without_memory_requests_a_new_worker() -> None:
-    answer = read_answer(run_job(raising, {"error": MemoryError()}, MemoryWatch(MARK)))
+    answer = decode_answer(run_job(raising, {"error": MemoryError()}, MemoryWatch(MARK)))
     assert isinstance(answer.error, JobOutOfMemory)
     assert answer.retire
 

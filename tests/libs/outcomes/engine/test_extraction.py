@@ -98,7 +98,7 @@ class Seconds:
 def test_a_result_is_remembered_until_its_time_is_up() -> None:
     seconds = Seconds()
     cache = ResultCache(300, seconds)
-    key = cache.key("section", {"a": 1}, "output")
+    key = cache.make_key("section", {"a": 1}, "output")
     cache.put(key, {"m": Reading(1)})
     seconds.now = 299.9
     assert cache.get(key) == {"m": Reading(1)}
@@ -108,12 +108,12 @@ def test_a_result_is_remembered_until_its_time_is_up() -> None:
 
 def test_other_input_has_another_key() -> None:
     cache = ResultCache(300, Seconds())
-    assert len({cache.key("a", 1), cache.key("a", 2), cache.key("b", 1), cache.key("a", "1")}) == 4
+    assert len({cache.make_key("a", 1), cache.make_key("a", 2), cache.make_key("b", 1), cache.make_key("a", "1")}) == 4
 
 
 def test_nothing_is_remembered_without_a_time_to_live() -> None:
     cache = ResultCache(0, Seconds())
-    key = cache.key("a")
+    key = cache.make_key("a")
     cache.put(key, {"m": Reading(1)})
     assert key is None
     assert cache.get(key) is None
@@ -124,13 +124,13 @@ def test_what_is_no_json_is_not_remembered() -> None:
     for _ in range(100_000):
         deep = [deep]
     cache = ResultCache(300, Seconds())
-    assert cache.key(object()) is None
-    assert cache.key(deep) is None
+    assert cache.make_key(object()) is None
+    assert cache.make_key(deep) is None
 
 
 def test_the_oldest_result_is_dropped() -> None:
     cache = ResultCache(300, Seconds())
-    keys = [cache.key(number) for number in range(300)]
+    keys = [cache.make_key(number) for number in range(300)]
     for key in keys:
         cache.put(key, {"m": Reading(1)})
     kept = [cache.get(key) is not None for key in keys]

@@ -8,7 +8,13 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.kernels.bleu import BleuReference, bleu, merge_counts, shared_count, shared_counts
+from aex_outcomes.kernels.bleu import (
+    BleuReference,
+    bleu,
+    count_shared_ngrams,
+    merge_max_counts,
+    shared_count_per_reference,
+)
 from tests.libs.outcomes.kernels.texts import pairs, prose
 
 
@@ -49,6 +55,8 @@ TOKENS = st.lists(st.sampled_from("abcd"), max_size=8)
 @given(st.lists(TOKENS, min_size=1, max_size=4), TOKENS)
 def test_counts_equal_those_of_counter(references: list[list[str]], candidate: list[str]) -> None:
     counts = [Counter[Hashable](each) for each in references]
-    assert shared_counts(counts, candidate) == [shared_count(each, candidate) for each in counts]
-    assert shared_counts(counts, candidate) == [(each & Counter[Hashable](candidate)).total() for each in counts]
-    assert merge_counts(counts) == reduce(or_, counts)
+    assert shared_count_per_reference(counts, candidate) == [count_shared_ngrams(each, candidate) for each in counts]
+    assert shared_count_per_reference(counts, candidate) == [
+        (each & Counter[Hashable](candidate)).total() for each in counts
+    ]
+    assert merge_max_counts(counts) == reduce(or_, counts)

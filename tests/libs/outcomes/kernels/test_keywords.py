@@ -6,12 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.kernels.keywords import distinct_terms, keyword_layout, searchable_text, term_share
+from aex_outcomes.kernels.keywords import (
+    compute_term_share,
+    keyword_layout,
+    normalize_distinct_terms,
+    to_searchable_text,
+)
 from aex_outcomes.kernels.normalization import NormalizedTooLong
 
 
 def share(text: str, terms: Sequence[str], max_length: int | None = None) -> float:
-    return term_share(searchable_text(text, max_length), terms)
+    return compute_term_share(to_searchable_text(text, max_length), terms)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +60,12 @@ def test_a_term_is_not_found(text: str, term: str) -> None:
 
 def test_equal_terms_count_once() -> None:
     assert share("red and blue", ["Red", "RED ", "blue", "green"]) == pytest.approx(2 / 3)
-    assert len(distinct_terms(["Straße", "STRASSE", "a  b", "a b"])) == 2
+    assert len(normalize_distinct_terms(["Straße", "STRASSE", "a  b", "a b"])) == 2
 
 
 @given(st.text(max_size=40), st.text(max_size=10), st.text(max_size=40))
 def test_a_term_between_blanks_is_always_found(before: str, term: str, after: str) -> None:
-    expected = 1 if distinct_terms([term])[0] else 0
+    expected = 1 if normalize_distinct_terms([term])[0] else 0
     assert share(f"{before} {term} {after}", [term]) == expected
 
 
@@ -129,7 +134,7 @@ def test_30_combining_characters_in_a_row_count_and_further_ones_do_not() -> Non
 @given(st.text(alphabet="ab é\u0301\u0316\u0327\uff9e\u0344\u0f73", max_size=30))
 def test_within_30_marks_the_text_is_the_normalised_one(text: str) -> None:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    assert searchable_text(text) == searchable_text(plain)
+    assert to_searchable_text(text) == to_searchable_text(plain)
 
 
 def test_every_character_that_unfolds_to_marks_alone_counts_as_one() -> None:
@@ -137,7 +142,7 @@ def test_every_character_that_unfolds_to_marks_alone_counts_as_one() -> None:
     marks = [each for each in everything if unicodedata.combining(unicodedata.normalize("NFKD", each)[0])]
     assert len(marks) > 900
     for each in marks:
-        assert searchable_text("b" + each * 100) == searchable_text("b" + each * 30), hex(ord(each))
+        assert to_searchable_text("b" + each * 100) == to_searchable_text("b" + each * 30), hex(ord(each))
 
 
 @pytest.mark.parametrize("measured", [share, keyword_layout])

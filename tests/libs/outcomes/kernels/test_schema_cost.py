@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from aex_outcomes.kernels.schema_cost import MAX_EVALUATIONS, components, is_too_complex
-from aex_outcomes.kernels.schemas import InvalidSchema, compile_schema, conforms, schema_text
+from aex_outcomes.kernels.schema_cost import MAX_EVALUATIONS, is_schema_too_complex, strongly_connected_components
+from aex_outcomes.kernels.schemas import InvalidSchema, compile_schema, conforms, serialize_schema
 from tests.libs.outcomes.kernels.random_schemas import SCHEMAS
 
 Json = dict[str, Any]
@@ -75,7 +75,7 @@ STALLING: dict[str, Json] = {
 
 @pytest.mark.parametrize("name", STALLING)
 def test_a_schema_that_could_stall_is_refused_at_once(name: str) -> None:
-    text, started = schema_text(STALLING[name]), time.process_time()
+    text, started = serialize_schema(STALLING[name]), time.process_time()
     with pytest.raises(InvalidSchema, match="evaluations") as refused:
         compile_schema(text)
     assert (refused.value.path, refused.value.code) == ("", "schema_too_complex")
@@ -92,12 +92,12 @@ def test_a_schema_that_could_stall_is_refused_at_once(name: str) -> None:
 )
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_most_expensive_accepted_schema_takes_less_than_two_seconds(make: Callable[[int], Json], rounds: int) -> None:
-    size = max(each for each in range(1, 30) if not is_too_complex(json.dumps(make(each))))
+    size = max(each for each in range(1, 30) if not is_schema_too_complex(json.dumps(make(each))))
     assert 8 < size < 17
     instance: Any = 5
     for _ in range(rounds * size - 1):
         instance = {"c": instance}
-    validator, started = compile_schema(schema_text(make(size))), time.process_time()
+    validator, started = compile_schema(serialize_schema(make(size))), time.process_time()
     assert not conforms(validator, 5)
     conforms(validator, instance)
     assert time.process_time() - started < 2
@@ -166,17 +166,17 @@ HONEST: dict[str, Json] = {
 
 @pytest.mark.parametrize("name", HONEST)
 def test_usual_schema_is_accepted(name: str) -> None:
-    compile_schema(schema_text(HONEST[name]))
+    compile_schema(serialize_schema(HONEST[name]))
 
 
 def test_published_meta_schemas_are_accepted() -> None:
     assert len(META_SCHEMAS) == 20
-    assert [name for name, each in META_SCHEMAS.items() if is_too_complex(json.dumps(each))] == []
+    assert [name for name, each in META_SCHEMAS.items() if is_schema_too_complex(json.dumps(each))] == []
 
 
 @given(SCHEMAS)
 def test_random_schemas_of_ordinary_size_are_taken(schema: Json) -> None:
-    assert not is_too_complex(json.dumps(schema))
+    assert not is_schema_too_complex(json.dumps(schema))
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_counting_takes_time_linear_in_the_schemas_size(schema: Json) -> None:
     text = json.dumps({"$ref": "#/$defs/d0"} | schema if "$defs" in schema else schema)
     assert len(text) > 200_000
     started = time.process_time()
-    assert not is_too_complex(text)
+    assert not is_schema_too_complex(text)
     assert time.process_time() - started < 10  # quadratic: a minute
 
 
 def test_a_schema_dearer_than_the_limit_by_breadth_alone_is_refused() -> None:
     parts: Json = {"b": {"anyOf": [{"minimum": n} for n in range(400)]}}
     parts["a"] = {"anyOf": [{"$ref": "#/$defs/b"}] * (MAX_EVALUATIONS // 400 + 1)}
-    assert is_too_complex(json.dumps({"$ref": "#/$defs/a", "$defs": parts}))
+    assert is_schema_too_complex(json.dumps({"$ref": "#/$defs/a", "$defs": parts}))
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_many_subschemas_of_one_address_and_many_references_to_it_are_refused_so
 ) -> None:
     text = json.dumps({"$defs": {f"d{n}": named for n in range(4_000)}, "items": [reference] * 4_000})
     started = time.process_time()
-    assert is_too_complex(text)
+    assert is_schema_too_complex(text)
     assert time.process_time() - started < 10
 
 
 def test_components_come_after_those_they_lead_to() -> None:
-    assert components([[1], [2, 3], [1], [4], []]) == [[4], [3], [2, 1], [0]]
+    assert strongly_connected_components([[1], [2, 3], [1], [4], []]) == [[4], [3], [2, 1], [0]]

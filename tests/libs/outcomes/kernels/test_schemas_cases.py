@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from referencing import Registry
 
 from aex_models.numbers import JsonFloat
-from aex_outcomes.kernels.schemas import compile_schema, conforms, schema_text
+from aex_outcomes.kernels.schemas import compile_schema, conforms, serialize_schema
 from tests.examples import examples
 from tests.libs.outcomes.kernels.random_schemas import INSTANCES, SCHEMAS
 
@@ -42,7 +42,7 @@ def reference(schema: dict[str, Any], instance: Any) -> bool:
 
 
 def own(schema: dict[str, Any], instance: Any) -> bool:
-    return conforms(compile_schema(schema_text(schema)), instance)
+    return conforms(compile_schema(serialize_schema(schema)), instance)
 
 
 def with_texts(value: Any) -> Any:
@@ -65,7 +65,7 @@ def test_every_required_keyword_has_a_case(vocabulary: str) -> None:
 @settings(max_examples=examples(1_500), deadline=None)
 @given(SCHEMAS, st.lists(INSTANCES, min_size=1, max_size=6))
 def test_verdicts_on_random_schemas_equal_jsonschema(schema: dict[str, Any], instances: list[Any]) -> None:
-    validator = compile_schema(schema_text(schema))
+    validator = compile_schema(serialize_schema(schema))
     for instance in instances:
         assert conforms(validator, instance) is reference(schema, instance), (schema, instance)
 

@@ -10,7 +10,7 @@ from aex_outcomes.kernels.similarity import (
     MAX_COMPARED,
     MAX_WITH_INSERTION,
     edit_similarity,
-    similarity_ignoring_insertions,
+    similarity_discounting_insertions,
 )
 
 TEXTS = st.text(alphabet="ab é中", max_size=60)
@@ -40,11 +40,11 @@ def test_long_texts_that_have_nothing_in_common_are_compared_in_bounded_time(siz
 
 @given(one=TEXTS, other=TEXTS)
 def test_without_insertions_it_is_never_less_and_the_same_either_way(one: str, other: str) -> None:
-    found = similarity_ignoring_insertions(one, other)
+    found = similarity_discounting_insertions(one, other)
     assert edit_similarity(one, other) <= found <= max(MAX_WITH_INSERTION, edit_similarity(one, other))
-    assert found == pytest.approx(similarity_ignoring_insertions(other, one))
+    assert found == pytest.approx(similarity_discounting_insertions(other, one))
 
 
 def test_a_passage_that_one_has_alone_counts_little_and_a_text_that_is_far_longer_is_another() -> None:
-    assert similarity_ignoring_insertions("a b c " * 20, "a b c " * 20 + "x" * 30) == MAX_WITH_INSERTION
-    assert similarity_ignoring_insertions("a b c " * 20, "a b c " * 40) == pytest.approx(0.5)
+    assert similarity_discounting_insertions("a b c " * 20, "a b c " * 20 + "x" * 30) == MAX_WITH_INSERTION
+    assert similarity_discounting_insertions("a b c " * 20, "a b c " * 40) == pytest.approx(0.5)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq
 
-from aex_outcomes.kernels.normalization import words_of
+from aex_outcomes.kernels.normalization import split_words
 from aex_outcomes.kernels.similarity import MAX_WORDS, ReferenceWords, word_similarity
 
 ENGLISH = (
@@ -42,7 +42,7 @@ TEXTS = st.text(alphabet="ab é中 ,.\n", max_size=60)
 
 
 def likeness(text: str, *references: str) -> float:
-    return word_similarity(words_of(text), [ReferenceWords.parse(each) for each in references])
+    return word_similarity(split_words(text), [ReferenceWords.parse(each) for each in references])
 
 
 @SCRIPTS
@@ -65,14 +65,14 @@ def test_reordered_or_interrupted_reference_is_a_copy() -> None:
 @SCRIPTS
 def test_changed_words_leave_a_copy_near_and_another_text_is_far(reference: str) -> None:
     assert likeness(OTHERS[reference] * 3, reference) < 0.3
-    words = words_of(reference)
+    words = split_words(reference)
     changed = ["another" if place % 10 == 5 else word for place, word in enumerate(words)]
     assert 0.85 < word_similarity(changed, [ReferenceWords.parse(reference)]) < 0.95
 
 
 def test_the_words_of_a_reference_scattered_over_a_long_text_are_no_copy() -> None:
     dice = random.Random(3)
-    words = words_of(ENGLISH)
+    words = split_words(ENGLISH)
     scattered = [other for word in words for other in (word, *dice.choices(words, k=2))]
     assert likeness(" ".join(scattered), ENGLISH) < 0.6  # their common subsequence is the whole reference
 
@@ -106,7 +106,7 @@ def test_nearest_reference_with_words_counts() -> None:
 
 @given(one=TEXTS, other=TEXTS)
 def test_of_short_texts_it_is_the_f_measure_and_the_same_either_way(one: str, other: str) -> None:
-    own, reference = words_of(one), words_of(other)
+    own, reference = split_words(one), split_words(other)
     shared = LCSseq.similarity(own, reference)
     expected = 2 * shared / (len(own) + len(reference)) if own and reference else 0
     assert likeness(one, other) == pytest.approx(expected)

@@ -31,7 +31,7 @@ def verifier(**more: Any) -> CriteriaVerifier:
 
 
 async def test_one_that_does_not_is_rejected_with_all_that_was_found() -> None:
-    ruling = await CheckedVerifier(verifier(), Any).rule(Candidate(output=BAD), AgentContext(query="q"), None)
+    ruling = await CheckedVerifier(verifier(), Any).decide_ruling(Candidate(output=BAD), AgentContext(query="q"), None)
     assert isinstance(ruling, Rejected)
     assert (ruling.rejection.code, ruling.rejection.message) == ("criteria_not_met", "1 of 2 criteria not met.")
     assert ruling.result is not None

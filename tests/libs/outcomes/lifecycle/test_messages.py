@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from aex_outcomes import AgentContext
-from aex_outcomes.lifecycle.messages import with_answer, with_feedback
+from aex_outcomes.lifecycle.messages import append_answer_if_missing, append_feedback
 from tests.libs.outcomes.lifecycle.loops import loop_of
 
 QUERY_MESSAGE = {"role": "user", "content": "q"}
@@ -40,7 +40,7 @@ def result(call: str) -> dict[str, Any]:
 def test_feedback_answers_the_last_open_tool_call_of_the_turn_or_comes_from_the_user(
     messages: list[dict[str, Any]], call: str | None
 ) -> None:
-    *before, last = with_feedback(messages, "<told/>")
+    *before, last = append_feedback(messages, "<told/>")
     assert before == messages
     role = {"role": "user"} if call is None else {"role": "tool", "tool_call_id": call}
     assert last == {**role, "content": "<told/>"}
@@ -48,15 +48,21 @@ def test_feedback_answers_the_last_open_tool_call_of_the_turn_or_comes_from_the_
 
 def test_the_answer_is_added_unless_the_producer_has_added_one() -> None:
     given = [QUERY_MESSAGE]
-    assert with_answer(given, given, {"ü": 1}) == [QUERY_MESSAGE, {"role": "assistant", "content": '{"ü": 1}'}]
-    assert with_answer(given, given, "plain") == [QUERY_MESSAGE, {"role": "assistant", "content": "plain"}]
+    assert append_answer_if_missing(given, given, {"ü": 1}) == [
+        QUERY_MESSAGE,
+        {"role": "assistant", "content": '{"ü": 1}'},
+    ]
+    assert append_answer_if_missing(given, given, "plain") == [QUERY_MESSAGE, {"role": "assistant", "content": "plain"}]
     own = {"role": "assistant", "content": "mine"}
-    assert with_answer(given, [*given, own], "plain") == [QUERY_MESSAGE, own]
+    assert append_answer_if_missing(given, [*given, own], "plain") == [QUERY_MESSAGE, own]
 
 
 def test_a_producer_may_shorten_the_conversation() -> None:
     old = {"role": "assistant", "content": "old"}
-    assert with_answer([QUERY_MESSAGE, old], [old], "new") == [old, {"role": "assistant", "content": "new"}]
+    assert append_answer_if_missing([QUERY_MESSAGE, old], [old], "new") == [
+        old,
+        {"role": "assistant", "content": "new"},
+    ]
 
 
 def test_message_objects_of_other_libraries_become_json() -> None:
@@ -64,13 +70,13 @@ def test_message_objects_of_other_libraries_become_json() -> None:
         role: str = "assistant"
         content: str = "half of \ud83d"
 
-    assert with_answer([], [Message()], "x") == [{"role": "assistant", "content": "half of \ufffd"}]
+    assert append_answer_if_missing([], [Message()], "x") == [{"role": "assistant", "content": "half of \ufffd"}]
 
 
 @pytest.mark.parametrize("invalid", ["text", 5, None, ["role", "user"]])
 def test_what_is_no_message_is_refused_with_its_position(invalid: Any) -> None:
     with pytest.raises(TypeError, match=r"agent_ctx.messages\[1\] is a .*: append messages in the form of chat"):
-        with_answer([], [QUERY_MESSAGE, invalid], "x")
+        append_answer_if_missing([], [QUERY_MESSAGE, invalid], "x")
 
 
 async def test_a_producer_that_fails_half_way_has_changed_no_saved_message() -> None:

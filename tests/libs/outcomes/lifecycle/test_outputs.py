@@ -7,8 +7,8 @@ from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.contract import Artifact, Candidate
 from aex_models.numbers import JsonFloat
 from aex_outcomes import Passed, RevisionLoop
-from aex_outcomes.json_values import lossy_claim_texts, restore_claims
-from aex_outcomes.lifecycle.outputs import candidate_hash, output_hash, output_json
+from aex_outcomes.json_values import find_claim_texts_lost_in_storage, restore_claim_texts
+from aex_outcomes.lifecycle.outputs import candidate_hash, output_hash, to_output_json
 
 
 class WrittenUnderAnotherName(BaseModel):
@@ -45,7 +45,7 @@ class OneWay(BaseModel):
     ],
 )
 def test_a_model_is_written_under_the_names_that_its_class_reads(output: Any, written: Any) -> None:
-    assert output_json(output) == written
+    assert to_output_json(output) == written
 
 
 async def test_a_verifier_is_given_what_the_producer_gave() -> None:
@@ -64,11 +64,11 @@ async def test_a_verifier_is_given_what_the_producer_gave() -> None:
 )
 def test_a_model_that_cannot_be_read_back_is_a_mistake_that_is_named(output: BaseModel) -> None:
     with pytest.raises(TypeError, match=rf"A {type(output).__name__} .*give its serialiser and its validator the same"):
-        output_json(output)
+        to_output_json(output)
 
 
 def test_a_model_that_changes_on_the_way_gets(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output_json(Secretive(key=SecretStr("hush"))) == {"key": "**********"}
+    assert to_output_json(Secretive(key=SecretStr("hush"))) == {"key": "**********"}
     feedback = capsys.readouterr().out
     assert "output_coerced_to_json" in feedback
     assert "hush" not in feedback
@@ -78,7 +78,7 @@ def test_what_json_cannot_hold_is_left_for_the_candidate_check() -> None:
     class Number(BaseModel):
         value: float
 
-    assert output_json(Number(value=float("inf"))) == {"value": float("inf")}
+    assert to_output_json(Number(value=float("inf"))) == {"value": float("inf")}
 
 
 def test_key_order_and_number_spelling_do_not_matter() -> None:
@@ -145,9 +145,9 @@ def test_a_claim_with_another_number_of_decimals_is_another_claim_and_another_sp
 
 def test_a_candidate_that_was_stored_keeps_its_hash_once_its_claims_have_their_texts() -> None:
     claims = {"mean": JsonFloat("11.170"), "std": 2.0, "n": 5}
-    candidate, kept = Candidate(output=1, claimed_values=claims), lossy_claim_texts(claims)
+    candidate, kept = Candidate(output=1, claimed_values=claims), find_claim_texts_lost_in_storage(claims)
     stored = Candidate.model_validate_json(canonical_bytes(candidate))
-    read = stored.model_copy(update={"claimed_values": restore_claims(stored.claimed_values, kept)})
+    read = stored.model_copy(update={"claimed_values": restore_claim_texts(stored.claimed_values, kept)})
     assert candidate_hash(read) == candidate_hash(candidate)
 
 

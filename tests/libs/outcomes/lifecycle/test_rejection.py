@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from aex_models.contract import Candidate
 from aex_outcomes import AgentContext, FatalAgentError, VerificationRejected
-from aex_outcomes.lifecycle.ruling import RULING, Rejected, Rejection, ruling_json
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, to_ruling
+from aex_outcomes.lifecycle.ruling import RULING, Rejected, Rejection, serialize_ruling
+from aex_outcomes.lifecycle.verifier import CheckedVerifier, ruling_from_exception
 
 
 class Mute:
@@ -62,8 +62,8 @@ async def ruled(error: BaseException) -> Rejected:
     def verify(_output: Any) -> None:
         raise error
 
-    ruling = await CheckedVerifier(verify, Any).rule(Candidate(output=1), AgentContext(query="q"), None)
-    read = RULING.validate_python(ruling_json(ruling, "mine"))
+    ruling = await CheckedVerifier(verify, Any).decide_ruling(Candidate(output=1), AgentContext(query="q"), None)
+    read = RULING.validate_python(serialize_ruling(ruling, "mine"))
     assert isinstance(read, Rejected)
     return read
 
@@ -100,7 +100,7 @@ async def test_a_fatal_error_without_a_text_is_one_all_the_same() -> None:
 def test_metadata_have_texts_for_keys(metadata: dict[Any, int]) -> None:
     error = VerificationRejected("no", metadata=metadata)
     assert error.metadata == {str(key): value for key, value in metadata.items()}
-    assert len(ruling_json(to_ruling(error), "mine")["rejection"]["metadata"]) == len(error.metadata)
+    assert len(serialize_ruling(ruling_from_exception(error), "mine")["rejection"]["metadata"]) == len(error.metadata)
 
 
 NO, STOP, UNUSUAL = VerificationRejected("no"), FatalAgentError("stop"), OSError("odd")
@@ -175,5 +175,5 @@ async def test_what_would_pass_everything_by_mistake_is_a_mistake_that_is_named(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(TypeError, match=expected_message):
-            await CheckedVerifier(verify, Any).rule(Candidate(output=1), AgentContext(query="q"), None)
+            await CheckedVerifier(verify, Any).decide_ruling(Candidate(output=1), AgentContext(query="q"), None)
         gc.collect()

@@ -133,12 +133,12 @@ def wrapped(verify: Callable[..., Any]) -> Callable[..., Any]:
     ],
 )
 async def test_a_verifier_is_given_what_it_requests(verify: Callable[..., Any], given: list[Any]) -> None:
-    ruling = await CheckedVerifier(verify, Summary).rule(SENT, AGENT, SERVICE)
+    ruling = await CheckedVerifier(verify, Summary).decide_ruling(SENT, AGENT, SERVICE)
     assert ruling == Accepted(final_result=given)
 
 
 async def test_where_there_is_no_service_the_execution_context_is_none() -> None:
-    ruling = await CheckedVerifier(by_annotation, Summary).rule(SENT, AGENT, None)
+    ruling = await CheckedVerifier(by_annotation, Summary).decide_ruling(SENT, AGENT, None)
     assert ruling == Accepted(final_result=["short", AGENT, None, SENT])
 
 

@@ -14,15 +14,15 @@ from aex_outcomes.lifecycle.transitions import (
     Refused,
     apply_verdict,
     cancel_unstarted,
+    create_state,
     end_contract,
     expire_at_deadline,
     finalise_early,
-    known_attempt,
-    new_state,
+    find_attempt_by_hash,
     receive_candidate,
-    record_invalid,
+    record_invalid_output,
     record_verification_failure,
-    retry_attempt,
+    retry_held_candidate,
 )
 from tests.examples import examples
 
@@ -32,7 +32,7 @@ LATER = START + timedelta(days=8)
 
 
 def fresh(max_attempts: int = 3) -> ContractState:
-    return new_state("ctr_1", max_attempts, START + timedelta(days=7), START)
+    return create_state("ctr_1", max_attempts, START + timedelta(days=7), START)
 
 
 def hash_of(text: str) -> str:
@@ -70,7 +70,7 @@ def test_verdict_needs_a_candidate(state: ContractState) -> None:
     with pytest.raises(Refused) as of_verdict:
         apply_verdict(state, Verdict.PASSED, 1, SOON)
     with pytest.raises(Refused) as of_invalid:
-        record_invalid(state, SOON)
+        record_invalid_output(state, SOON)
     assert of_verdict.value.code == of_invalid.value.code == "nothing_under_verification"
 
 
@@ -87,7 +87,7 @@ def test_last_rejection_closes_as_exhausted_on_the_best_candidate(scores: tuple[
 
 def test_judged_and_current_candidates_are_known() -> None:
     state = received(rejected(), "b")
-    assert [known_attempt(state, hash_of(name)) for name in "abc"] == ["att_a", "att_b", None]
+    assert [find_attempt_by_hash(state, hash_of(name)) for name in "abc"] == ["att_a", "att_b", None]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
         (rejected(at=LATER), ContractStatus.EXPIRED),
         (rejected(fresh(1), at=LATER), ContractStatus.EXPIRED),
         (apply_verdict(received(), Verdict.PASSED, 1.0, LATER), ContractStatus.PASSED),
-        (record_invalid(received(rejected(), "b"), LATER), ContractStatus.EXPIRED),
+        (record_invalid_output(received(rejected(), "b"), LATER), ContractStatus.EXPIRED),
         (apply_verdict(received(), Verdict.REJECTED, 0.1, SOON, fatal=True),
          ContractStatus.FAILED),
     ],
@@ -147,11 +147,11 @@ def test_contract_closes_on_its_judged_candidate(state: ContractState, closing: 
         (cancel_unstarted(fresh(), SOON), ContractStatus.CANCELLED),
         (expire_at_deadline(fresh(), LATER), ContractStatus.EXPIRED),
         (expire_at_deadline(fresh(), fresh().deadline), ContractStatus.EXPIRED),
-        (record_invalid(received(), LATER), ContractStatus.EXPIRED),
+        (record_invalid_output(received(), LATER), ContractStatus.EXPIRED),
     ],
 )
 def test_contract_without_a_judged_candidate_ends_at_once(state: ContractState, status: ContractStatus) -> None:
-    assert (state.status, state.final) == (status, True)
+    assert (state.status, state.is_final) == (status, True)
 
 
 def test_candidate_at_the_deadline_is_in_time() -> None:
@@ -167,14 +167,14 @@ def test_agent_time_is_the_sum_of_its_spans() -> None:
 
 
 def test_retried_candidate_is_counted_once() -> None:
-    state = retry_attempt(try_once(fresh(), "a", Verdict.PASSED, 1.0), "att_again", hash_of("a"), SOON)
+    state = retry_held_candidate(try_once(fresh(), "a", Verdict.PASSED, 1.0), "att_again", hash_of("a"), SOON)
     state = apply_verdict(state, Verdict.PASSED, 1.0, SOON)
     assert state.verification.attempts_used == 1
-    assert known_attempt(state, hash_of("a")) == "att_again"
+    assert find_attempt_by_hash(state, hash_of("a")) == "att_again"
 
 
 def found_invalid_once(state: ContractState, name: str) -> ContractState:
-    return record_invalid(receive_candidate(state, f"att_{name}", hash_of(name), SOON), SOON)
+    return record_invalid_output(receive_candidate(state, f"att_{name}", hash_of(name), SOON), SOON)
 
 
 def test_invalid_output_leaves_the_contract_in_its_status() -> None:
@@ -187,9 +187,9 @@ def test_invalid_output_leaves_the_contract_in_its_status() -> None:
 
 def test_invalid_output_is_known_until_the_next_one() -> None:
     state = found_invalid_once(fresh(), "a")
-    assert known_attempt(state, hash_of("a")) == "att_a"
+    assert find_attempt_by_hash(state, hash_of("a")) == "att_a"
     state = found_invalid_once(state, "b")
-    assert [known_attempt(state, hash_of(name)) for name in "ab"] == [None, "att_b"]
+    assert [find_attempt_by_hash(state, hash_of(name)) for name in "ab"] == [None, "att_b"]
 
 
 class Contracts(RuleBasedStateMachine):
@@ -212,12 +212,12 @@ class Contracts(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from("abcdefgh"))
     def candidate_comes(self, name: str) -> None:
-        if known_attempt(self.state, hash_of(name)):
+        if find_attempt_by_hash(self.state, hash_of(name)):
             return
         try:
             self.apply(receive_candidate(self.state, f"att_{name}", hash_of(name), self.now))
         except Refused:
-            assert self.state.busy or self.state.final or self.now > self.state.deadline
+            assert self.state.is_busy or self.state.is_final or self.now > self.state.deadline
 
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
     @rule(passed=st.booleans(), score=st.floats(0, 1), fatal=st.booleans())
@@ -231,10 +231,10 @@ class Contracts(RuleBasedStateMachine):
     @rule()
     def verifier_finds_the_output_invalid(self) -> None:
         before = self.state
-        self.apply(record_invalid(self.state, self.now))
+        self.apply(record_invalid_output(self.state, self.now))
         assert self.state.verification.judged == before.verification.judged
-        assert known_attempt(self.state, before.current_hash or "") is not None
-        self.finals += self.state.final
+        assert find_attempt_by_hash(self.state, before.current_hash or "") is not None
+        self.finals += self.state.is_final
 
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
     @rule()
@@ -252,7 +252,7 @@ class Contracts(RuleBasedStateMachine):
     @rule()
     def operator_retries(self) -> None:
         assert self.state.current_hash
-        self.apply(retry_attempt(self.state, "att_retry", self.state.current_hash, self.now))
+        self.apply(retry_held_candidate(self.state, "att_retry", self.state.current_hash, self.now))
 
     @rule(change=st.sampled_from([finalise_early, cancel_unstarted, expire_at_deadline]))
     def somebody_closes(self, change: object) -> None:
@@ -260,7 +260,7 @@ class Contracts(RuleBasedStateMachine):
             self.apply(change(self.state, self.now))  # type: ignore[operator]
         except Refused:
             return
-        self.finals += self.state.final
+        self.finals += self.state.is_final
 
     @invariant()
     def attempts_never_decrease_and_stay_within_the_budget(self) -> None:
@@ -271,7 +271,7 @@ class Contracts(RuleBasedStateMachine):
 
     @invariant()
     def there_is_one_final_verdict(self) -> None:
-        assert self.finals == int(self.state.final)
+        assert self.finals == int(self.state.is_final)
 
 
 TestContracts = Contracts.TestCase

@@ -38,7 +38,7 @@ NEVER = raises(AssertionError("the verifier was asked"))
 
 
 async def ruled(verify: Any, output: Any, output_type: Any = Any) -> Ruling:
-    return await CheckedVerifier(verify, output_type).rule(Candidate(output=output), AGENT, None)
+    return await CheckedVerifier(verify, output_type).decide_ruling(Candidate(output=output), AGENT, None)
 
 
 async def test_what_a_verifier_returns_is_the_final_result_and_it_is_given_the_validated_output() -> None:
@@ -119,7 +119,7 @@ async def test_errors_are_few_short_and_quote_no_input() -> None:
 async def test_a_verifier_may_change_the_output_it_was_given() -> None:
     candidate = Candidate(output={"list": [1]})
     verifier = CheckedVerifier(lambda output: output["list"].append(2), dict[str, Any])
-    await verifier.rule(candidate, AGENT, None)
+    await verifier.decide_ruling(candidate, AGENT, None)
     assert candidate.output == {"list": [1]}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from aex_outcomes.engine.verification import VerificationEngine
-from aex_outcomes.sandbox.dry_run import find_problems
+from aex_outcomes.sandbox.dry_run import collect_dry_run_findings
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned
 
 Answer = Returned | CodeFault
@@ -32,7 +32,9 @@ REFERENCE = {"reference": "abc"}
 
 async def tried(sandbox: Scripted, *codes: str, **more: Any) -> dict[str, Any]:
     metrics = [{"name": f"m{number}", "code": code} for number, code in enumerate(codes)]
-    return await find_problems({"custom_metrics": metrics, **more}, VerificationEngine(sandbox=sandbox), sandbox)
+    return await collect_dry_run_findings(
+        {"custom_metrics": metrics, **more}, VerificationEngine(sandbox=sandbox), sandbox
+    )
 
 
 def criteria(metric: str, metric_type: str = "numeric") -> dict[str, Any]:

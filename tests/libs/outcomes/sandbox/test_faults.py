@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic_monty import Monty
 
-from aex_outcomes.sandbox.faults import PrintedOutput, fault_of
-from aex_outcomes.sandbox.interpreter import script_folders
+from aex_outcomes.sandbox.faults import PrintedOutput, classify_client_error
+from aex_outcomes.sandbox.interpreter import find_script_folders
 from aex_outcomes.sandbox.port import CodeFault, FaultKind
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def interpreter() -> Iterator[Monty]:
-    [program] = {folder / "monty" for folder in script_folders() if (folder / "monty").is_file()}
+    [program] = {folder / "monty" for folder in find_script_folders() if (folder / "monty").is_file()}
     with Monty(binary_path=program, min_processes=1, max_processes=1) as pool:
         yield pool
 
@@ -23,7 +23,7 @@ def fault(interpreter: Monty, code: str) -> Any:
     limits: ResourceLimits = {"max_feed_duration_secs": 1.0, "max_memory": 8 << 20, "max_recursion_depth": 100}
     with pytest.raises(Exception) as raised, interpreter.checkout(limits=limits) as session:  # noqa: PT011 any of them
         session.feed_run(code)
-    return fault_of(raised.value, code)
+    return classify_client_error(raised.value, code)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_code_that_raises_what_the_interpreter_raises_has_raised_an_exception(in
 
 @pytest.mark.parametrize("error", [RuntimeError("monty worker protocol error: cut short"), MemoryError()])
 def test_what_is_too_large_to_be_taken_is_the_codes_fault(error: Exception) -> None:
-    found = fault_of(error, "")
+    found = classify_client_error(error, "")
     assert isinstance(found, CodeFault)
     assert found.kind is FaultKind.MEMORY
 
 
 @pytest.mark.parametrize("error", [RuntimeError("something else"), OSError(5, "no pipe")])
 def test_what_is_neither_the_codes_nor_the_interpreters_is_no_fault_of_either(error: Exception) -> None:
-    assert fault_of(error, "") is None
+    assert classify_client_error(error, "") is None
 
 
 def test_what_is_printed_is_counted_in_bytes_and_too_much_of_it_stops_the_interpreter() -> None:

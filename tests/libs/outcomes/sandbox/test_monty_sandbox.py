@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aex_outcomes.confinement.pool import WorkerPool
-from aex_outcomes.sandbox.interpreter import script_folders
+from aex_outcomes.sandbox.interpreter import find_script_folders
 from aex_outcomes.sandbox.port import Context, ContextNotJson, FaultKind
 from tests.libs.outcomes.sandbox.conftest import JOBS, Pooled
 
@@ -179,7 +179,9 @@ async def test_an_interpreter_that_crashes_on_good_code_too_is_the_platforms_fau
     pool: WorkerPool, tmp_path: Path
 ) -> None:
     program = tmp_path / "monty"
-    program.write_text(BREAKS.format(python=sys.executable, monty=str(script_folders()[0] / "monty")), encoding="utf-8")
+    program.write_text(
+        BREAKS.format(python=sys.executable, monty=str(find_script_folders()[0] / "monty")), encoding="utf-8"
+    )
     program.chmod(0o755)
     found = await pool.run(f"{JOBS}:with_program", {"folder": str(tmp_path)})
     assert found == {"unavailable": "the interpreter fails whatever it runs: Crashed"}

@@ -14,7 +14,7 @@ from aex_outcomes.sandbox.port import (
     FaultKind,
     Limits,
     Returned,
-    read_result,
+    validate_result,
 )
 
 values = st.recursive(
@@ -82,27 +82,27 @@ anything = st.recursive(
 
 def refusal(found: Any, **limits: int) -> str:
     with pytest.raises(CodeFault) as caught:
-        read_result(found, Limits(**limits))
+        validate_result(found, Limits(**limits))
     assert caught.value.kind is FaultKind.BAD_RESULT
     return caught.value.message
 
 
 @given(numbers)
 def test_a_number_is_the_value(number: float) -> None:
-    assert read_result(number, Limits()) == Returned(number, {})
+    assert validate_result(number, Limits()) == Returned(number, {})
 
 
 @given(st.dictionaries(keys, numbers, max_size=10))
 def test_a_dict_of_numbers_is_the_metrics_bare_or_under_metrics(metrics: dict[str, float]) -> None:
-    assert read_result({"metrics": metrics}, Limits()) == Returned(None, metrics)
+    assert validate_result({"metrics": metrics}, Limits()) == Returned(None, metrics)
     if metrics.keys() != {"metrics"}:
-        assert read_result(metrics, Limits()) == Returned(None, metrics)
+        assert validate_result(metrics, Limits()) == Returned(None, metrics)
 
 
 @given(anything)
 def test_whatever_comes_back_is_numbers_or_refused(found: Any) -> None:
     try:
-        returned = read_result(found, Limits())
+        returned = validate_result(found, Limits())
     except CodeFault:
         assert len(refusal(found)) < 1_000
     else:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_outcomes.sandbox.port import FaultKind
-from aex_outcomes.sandbox.subset import MODULES, code_problems
+from aex_outcomes.sandbox.subset import MODULES, check_code
 from tests.libs.outcomes.sandbox.conftest import Pooled
 
 EVALUATE = "\ndef evaluate(input, output, metadata): return 1\n"
@@ -55,11 +55,11 @@ TAKEN = {
 
 
 def codes(code: str) -> set[str]:
-    return {each.code for each in code_problems(code)}
+    return {each.code for each in check_code(code)}
 
 
 def expected_message(code: str) -> list[str]:
-    return [each.message for each in code_problems(code)]
+    return [each.message for each in check_code(code)]
 
 
 @pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
@@ -146,7 +146,7 @@ def test_what_the_sandbox_lacks_is_named_in_a_complete_sentence() -> None:
 
 
 def test_problems_are_listed_up_to_a_number() -> None:
-    assert len(code_problems("import numpy\n" * 1_000)) == 20
+    assert len(check_code("import numpy\n" * 1_000)) == 20
 
 
 def test_a_text_of_many_parts_is_refused_before_python_reads_it() -> None:
@@ -158,4 +158,4 @@ def test_a_text_of_many_parts_is_refused_before_python_reads_it() -> None:
 
 @given(st.text() | st.text("()[]{}:\n \tdefreturnx=1+-*/'\"\\"))
 def test_any_text_is_checked_without_an_error(code: str) -> None:
-    assert all(each.code and each.message for each in code_problems(code))
+    assert all(each.code and each.message for each in check_code(code))

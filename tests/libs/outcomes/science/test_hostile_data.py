@@ -25,7 +25,7 @@ MARK = "canary-4711"
 
 @pytest.fixture
 async def pool() -> AsyncIterator[WorkerPool]:
-    bounds = OutcomeConfig().sections()["statistics"].sandbox
+    bounds = OutcomeConfig().extractor_sections()["statistics"].sandbox
     async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as started:
         yield started
 
@@ -87,7 +87,7 @@ async def test_each_hostile_file_is_answered_by_its_own_code(pool: WorkerPool, f
         assert expected in {each.code for each in found.problems}, kind
         assert {each.fault.value for each in found.problems} == {"agent"}, kind
         assert found.recomputed == (), kind
-    assert pool.alive == 1
+    assert pool.alive_workers == 1
 
 
 NAMES = [
@@ -141,7 +141,7 @@ async def test_reading_stops_when_its_time_is_over_and_the_worker_lives(pool: Wo
     file = written(folder, "a.csv", f"x,y\n{rows}")
     found = await examined(pool, payload(file, cpu_seconds=0.3))
     assert {each.code for each in found.problems} == {"timed_out"}
-    assert pool.alive == 1
+    assert pool.alive_workers == 1
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path:
     requests += [{"name": stat, "stat": stat, "column": "log2FC", "groups": groups} for stat in OF_GROUPS]
     requests += [{"name": "bh_count", "stat": "bh_count", "column": "FDR", "alpha": 0.05}]
     requests += [{"name": "genes", "stat": "count", "where": where}]
-    bounds = OutcomeConfig().sections()["statistics"].sandbox
+    bounds = OutcomeConfig().extractor_sections()["statistics"].sandbox
     async with WorkerPool(1, bounds.timeout_ms / 1_000, bounds.memory_limit_mb, jobs=[JOB], spares=0) as pool:
         found = await examined(pool, payload(file, statistics=requests))
     assert found.problems == ()

@@ -42,7 +42,7 @@ def test_criteria_that_the_engine_refuses_are_named_before_it_runs_in_the_same_w
 ) -> None:
     [problem] = check_verify_request({**GOOD, "success_criteria": {"criteria": listed}}, CATALOG).problems
     with pytest.raises(refusal) as refused:
-        CATALOG.check([SuccessCriterion.model_validate(each) for each in listed])
+        CATALOG.require_supported([SuccessCriterion.model_validate(each) for each in listed])
     assert (problem.path, problem.message) == (path, str(refused.value))
 
 

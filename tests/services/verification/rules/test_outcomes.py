@@ -13,7 +13,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_models.rollout import parse_correlation_id
 from aex_models.work import FeedbackLevel
 from aex_outcomes import score_rollout
-from aex_outcomes.rollouts import recount
+from aex_outcomes.rollouts import recount_rollout
 from aex_verification.rules.outcomes import OutcomeFormat, format_outcome, is_paid_for
 from tests.libs.models.results import a_result
 from tests.services.settlement.outcomes import an_outcome, outcomes
@@ -64,7 +64,7 @@ def test_rollout_scores_the_final_weighted_score(
     assert reported is not None
     read = RolloutResponse.model_validate(reported)
     assert score_rollout(reported) == score_rollout(read) == score
-    assert recount(read).consistent is True
+    assert recount_rollout(read).consistent is True
     (episode,) = read.trajectories
     assert len(episode.steps) == episode.length == max(1, attempts)
     assert [step.reward for step in episode.steps] == [None] * (episode.length - 1) + [score]

@@ -18,7 +18,7 @@ from aex_models.results import Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from aex_outcomes.metric_names import is_custom
+from aex_outcomes.metric_names import is_custom_metric
 from aex_outcomes.submission.verify_request import Trial
 from aex_runtime.commandline import UserError, print_error, write_json
 
@@ -134,7 +134,7 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "science": science.model_dump(mode="json") if science else None,
         "config": catalog.config.as_json(),
     }
-    runs = sum(is_custom(each.metric) for each in criteria.criteria) if criteria else 0
+    runs = sum(is_custom_metric(each.metric) for each in criteria.criteria) if criteria else 0
     answer = run_confined_job(JOB, payload, "verifying", engine_job_limits(runs, catalog))
     return VerificationResult.model_validate(answer["result"])
 

@@ -21,7 +21,7 @@ from aex_models.contract import Artifact, Candidate
 from aex_models.work import Budget, Problem, VerificationPolicy
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.science.source_files import resolve_media_type
-from aex_outcomes.submission.findings import problems_of
+from aex_outcomes.submission.findings import convert_validation_error
 from aex_outcomes.submission.verify_request import Trial, check_trial
 from aex_runtime.commandline import UserError
 
@@ -75,7 +75,7 @@ def build_checked_request(
     body |= {CRITERIA: criteria, "output": None, "science": work.get("science")}
     body |= {_LATENCY: latency_ms, "reasoning": reasoning}
     body |= {name: each.document.value for name, each in parts.items() if name != CRITERIA and each.document}
-    checked = check_trial(body, catalog, Trial, reviewer=True)
+    checked = check_trial(body, catalog, Trial, has_reviewer=True)
     trial_problems = [each for each in checked.problems if each.code != _NOT_UPLOADED]
     problems = [*find_unknown_fields(work), *budget_problems, *policy_problems, *trial_problems]
     sources = FieldSources(parts, FieldSource("--work", files["work"]))
@@ -105,7 +105,7 @@ def _parse_part(work: Mapping[str, Any], name: str, kind: type[Part]) -> tuple[P
     try:
         return kind.model_validate(work[name]), []
     except ValidationError as error:
-        return None, problems_of(error, work[name], f"/{name}")
+        return None, convert_validation_error(error, work[name], f"/{name}")
 
 
 MAX_BYTES = 100 * 1024 * 1024

@@ -61,7 +61,7 @@ class JobLimits:
 
 def engine_job_limits(custom_code_runs: int, catalog: Catalog) -> JobLimits:
     """Return the engine's limits, with time for `custom_code_runs` runs of custom code in child processes."""
-    timeout_ms = custom_code_runs * catalog.config.sections()["custom"].sandbox.timeout_ms
+    timeout_ms = custom_code_runs * catalog.config.extractor_sections()["custom"].sandbox.timeout_ms
     return JobLimits(timeout_s=TIMEOUT_S + timeout_ms / 1_000, children=custom_code_runs > 0)
 
 
@@ -119,10 +119,12 @@ def examine_science(
         ]
         files = (*collect_consumer_files(science.data, raw.data), *artifacts)
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
-        bounds = catalog.config.sections()["statistics"].sandbox
+        bounds = catalog.config.extractor_sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds))
         with Console(stderr=True).status("examining the data"):
-            result = asyncio.run(local.examine_and_review(science, catalog.domain_of(science.domain, domain), claimed))
+            result = asyncio.run(
+                local.examine_and_review(science, catalog.resolve_domain(science.domain, domain), claimed)
+            )
     except UnusableFile as error:
         raise UserError(str(error), "name the consumer's own files by --data NAME=FILE") from None
     except ExaminationLost as error:

@@ -17,8 +17,8 @@ from aex_cli.offline.work_files import (
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.extractors.text_quality import references_of
-from aex_outcomes.lifecycle.registry import verifier_names
+from aex_outcomes.extractors.text_quality import read_references
+from aex_outcomes.lifecycle.registry import list_verifier_names
 from aex_outcomes.linter import lint
 from aex_outcomes.submission import check_submission
 from aex_runtime.commandline import print_error
@@ -95,7 +95,7 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
         found = run_confined_job(
             CODE_JOB, payload, "running the custom code", engine_job_limits(_RUNS * len(metrics), catalog)
         )
-    elif references_of(evaluation):
+    elif read_references(evaluation):
         answer = run_confined_job(REFERENCE_JOB, {**payload, "evaluation": evaluation}, "scoring the reference")
         found = {"problems": [], "warnings": [answer["warning"]] if answer["warning"] else []}
     else:
@@ -109,7 +109,7 @@ def _known_verifiers(work: Mapping[str, Any], catalog: Catalog, *, only_known_ve
 
     Unless `only_known_verifiers`, this includes an unknown verifier of the work, and a note is printed.
     """
-    registered = verifier_names(catalog.config)
+    registered = list_verifier_names(catalog.config)
     verification = work.get("verification")
     name = verification.get("verifier") if isinstance(verification, Mapping) else None
     if only_known_verifiers or not isinstance(name, str) or name in registered:

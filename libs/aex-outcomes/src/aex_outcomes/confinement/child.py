@@ -65,7 +65,7 @@ class WorkerProcess(asyncio.Protocol):
         self._awaits_answer = True
         self.jobs += 1
         if self._transport is not None:
-            self._transport.write(frames.add_prefix(body))
+            self._transport.write(frames.add_length_prefix(body))
 
     def kill(self) -> None:
         """Kill the process and its group at once. Repeated calls do nothing."""

@@ -11,7 +11,7 @@ import structlog
 from aex_outcomes.confinement.child import WorkerProcess
 from aex_outcomes.confinement.encoding import INLINE_BYTES
 from aex_outcomes.confinement.fair_queue import FairQueue
-from aex_outcomes.confinement.frames import BrokenFrame, JobAnswer, read_answer
+from aex_outcomes.confinement.frames import BrokenFrame, JobAnswer, decode_answer
 from aex_outcomes.confinement.settings import (
     ConfinementError,
     JobCrashed,
@@ -160,7 +160,7 @@ class Dispatcher:
 
 def _read(body: bytes) -> JobAnswer | BrokenFrame:
     try:
-        return read_answer(body)
+        return decode_answer(body)
     except BrokenFrame as error:
         return error
 

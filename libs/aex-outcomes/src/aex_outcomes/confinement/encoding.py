@@ -19,7 +19,7 @@ _NODE = 8
 """Assumed bytes of a number, a bracket or a key's punctuation."""
 
 
-async def encode_off_loop(value: dict[str, Any]) -> bytes:
+async def encode_without_blocking(value: dict[str, Any]) -> bytes:
     """Encode a JSON object, in a thread when it is large. Raises as `frames.encode` does."""
     if not _is_large(value):
         return frames.encode(value)

@@ -31,12 +31,12 @@ def encode(value: Any) -> bytes:
     return _ENCODER.encode(value).encode()
 
 
-def add_prefix(body: bytes) -> bytes:
+def add_length_prefix(body: bytes) -> bytes:
     """Return a body behind its length, as sent over the socket."""
     return _LENGTH.pack(len(body)) + body
 
 
-def length_of(prefix: bytes | bytearray | memoryview) -> int:
+def parse_length_prefix(prefix: bytes | bytearray | memoryview) -> int:
     """Return the length in a frame's first four bytes."""
     length: int = _LENGTH.unpack_from(prefix)[0]
     return length
@@ -101,7 +101,7 @@ class FrameReader:
         self._buffer += data
         if len(self._buffer) < PREFIX_BYTES:
             return None
-        length = length_of(self._buffer)
+        length = parse_length_prefix(self._buffer)
         if length > self._limit:
             raise BrokenFrame(f"an answer of {length} bytes, above the limit of {self._limit}")
         if len(self._buffer) < PREFIX_BYTES + length:
@@ -122,7 +122,7 @@ class JobAnswer:
     retire: bool
 
 
-def read_answer(body: bytes) -> JobAnswer:
+def decode_answer(body: bytes) -> JobAnswer:
     """Decode a job's answer. Raises `BrokenFrame` for anything that no honest worker writes."""
     answer = decode(body)
     if isinstance(answer, dict):

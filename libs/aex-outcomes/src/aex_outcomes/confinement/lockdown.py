@@ -33,7 +33,7 @@ def lock_down(confinement: Confinement, parent: int) -> list[str]:
     _request_parent_death_signal(parent)  # repeated: the change of user reset it, and the filter will refuse it
     if sys.platform != "linux" or _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         missing.append("no_new_privs")
-    if not seccomp.install(confinement):
+    if not seccomp.install_filter(confinement):
         missing.append("system call filter")
         if not confinement.children:  # weaker: root is exempt from it, and it counts threads too
             resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
@@ -43,7 +43,7 @@ def lock_down(confinement: Confinement, parent: int) -> list[str]:
 def exit_with_parent(parent: int) -> None:
     """End this process when its parent ends."""
     if not _request_parent_death_signal(parent):
-        threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+        threading.Thread(target=poll_parent_and_exit, args=(parent,), daemon=True).start()
 
 
 def _request_parent_death_signal(parent: int) -> bool:
@@ -55,7 +55,7 @@ def _request_parent_death_signal(parent: int) -> bool:
     return True
 
 
-def watch_parent(parent: int) -> None:
+def poll_parent_and_exit(parent: int) -> None:
     """Poll the parent's existence twice a second, for systems without a parent-death signal."""
     while os.getppid() == parent:
         time.sleep(_WATCH_S)

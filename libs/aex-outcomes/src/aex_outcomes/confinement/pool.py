@@ -12,7 +12,7 @@ from typing import Any, Self
 import structlog
 
 from aex_outcomes.confinement.dispatcher import Assignment, Dispatcher
-from aex_outcomes.confinement.encoding import encode_off_loop
+from aex_outcomes.confinement.encoding import encode_without_blocking
 from aex_outcomes.confinement.settings import (
     Confinement,
     JobCrashed,
@@ -90,15 +90,15 @@ class WorkerPool:
         await self.close()
 
     @property
-    def alive(self) -> int:
-        return self._dispatcher.workers.alive
+    def alive_workers(self) -> int:
+        return self._dispatcher.workers.alive_count
 
     @property
-    def running(self) -> int:
+    def running_jobs(self) -> int:
         return len(self._dispatcher.busy)
 
     @property
-    def waiting(self) -> int:
+    def waiting_jobs(self) -> int:
         return len(self._dispatcher.waiting)
 
     async def start(self) -> None:
@@ -124,7 +124,7 @@ class WorkerPool:
         """
         if job not in self._jobs:
             raise JobNotAllowed(f"{job} is not a job of this pool")
-        body = await encode_off_loop({"job": job, "payload": payload})
+        body = await encode_without_blocking({"job": job, "payload": payload})
         result: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         assignment = Assignment(job, body, self._timeout_s if timeout_s is None else timeout_s, result)
         self._dispatcher.submit(queue, assignment)

@@ -119,7 +119,7 @@ Instruction = tuple[int, int, int, int]
 _PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
-def program(processor: Processor, confinement: Confinement, pid: int) -> list[Instruction]:
+def build_filter_program(processor: Processor, confinement: Confinement, pid: int) -> list[Instruction]:
     """Return the filter for a worker with this process id."""
     refused = [*OTHERS, *FILES, *KERNEL]
     refused += [] if confinement.network else NETWORK
@@ -191,7 +191,7 @@ def _argument(position: int, half: int = 0) -> Instruction:
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * position + half)
 
 
-def install(confinement: Confinement) -> bool:
+def install_filter(confinement: Confinement) -> bool:
     """Apply the filter irrevocably to all threads. Return False where the system lacks filters.
 
     Requires no_new_privs. Raises `OSError` where the kernel refuses this filter.
@@ -199,7 +199,7 @@ def install(confinement: Confinement) -> bool:
     processor = PROCESSORS.get(os.uname().machine) if sys.platform == "linux" else None
     if processor is None:
         return False
-    steps = program(processor, confinement, os.getpid())
+    steps = build_filter_program(processor, confinement, os.getpid())
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(steps), ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)

@@ -56,7 +56,7 @@ class WorkerSupervisor:
         self._closed = False
 
     @property
-    def alive(self) -> int:
+    def alive_count(self) -> int:
         """Return the number of warm workers, idle or busy."""
         return len(self._alive)
 

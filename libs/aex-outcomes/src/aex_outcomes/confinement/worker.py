@@ -37,10 +37,10 @@ def main(descriptor: int, parent: int) -> None:
             gc.freeze()  # warm objects live as long as the worker: no collection visits them
             missing = lock_down(setup.confinement, parent)
         except Exception as error:  # noqa: BLE001 any error is sent to the pool, and the worker ends
-            connection.sendall(frames.add_prefix(frames.encode({"failed": _error_fields(error)})))
+            connection.sendall(frames.add_length_prefix(frames.encode({"failed": _error_fields(error)})))
             return
-        connection.sendall(frames.add_prefix(frames.encode({"ready": True, "missing": missing})))
-        serve(incoming, connection, jobs, memory)
+        connection.sendall(frames.add_length_prefix(frames.encode({"ready": True, "missing": missing})))
+        serve_requests(incoming, connection, jobs, memory)
 
 
 class MemoryWatch:
@@ -77,11 +77,13 @@ def load_jobs(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
     return functions
 
 
-def serve(incoming: BufferedReader, connection: socket.socket, jobs: Mapping[str, Job], memory: MemoryWatch) -> None:
+def serve_requests(
+    incoming: BufferedReader, connection: socket.socket, jobs: Mapping[str, Job], memory: MemoryWatch
+) -> None:
     """Answer requests until the pool closes its end."""
     while (request := _receive(incoming)) is not None:
         body = run_job(jobs[request["job"]], request["payload"], memory)
-        connection.sendall(frames.add_prefix(body))
+        connection.sendall(frames.add_length_prefix(body))
 
 
 def run_job(job: Job, payload: dict[str, Any], memory: MemoryWatch) -> bytes:
@@ -114,7 +116,7 @@ def _receive(incoming: BufferedReader) -> dict[str, Any] | None:
     prefix = incoming.read(frames.PREFIX_BYTES)
     if len(prefix) < frames.PREFIX_BYTES:
         return None
-    length = frames.length_of(prefix)
+    length = frames.parse_length_prefix(prefix)
     body = incoming.read(length)
     if len(body) < length:
         return None

@@ -12,7 +12,7 @@ from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Provenance
 from aex_models.thresholds import UNIT_TYPES, ComparisonOperator, MetricType
 from aex_outcomes.engine.extraction import Reading
-from aex_outcomes.metric_names import is_custom
+from aex_outcomes.metric_names import is_custom_metric
 
 EQUALITY_TOLERANCE = 1e-4
 """The absolute difference below which `eq` holds for fractions. Counts and booleans are compared exactly."""
@@ -31,21 +31,25 @@ _ORDERS: Mapping[ComparisonOperator, Callable[[float, float], bool]] = {
 }
 
 
-def is_boolean(criterion: SuccessCriterion) -> bool:
+def is_boolean_criterion(criterion: SuccessCriterion) -> bool:
     """Return True for a criterion on a boolean; a custom metric's has a boolean threshold."""
     if criterion.metric_type is MetricType.CUSTOM:
         return isinstance(criterion.threshold, bool)
     return criterion.metric_type in _BOOLEAN_TYPES
 
 
-def to_fraction(criterion: SuccessCriterion, value: Any) -> Any:
+def scale_custom_value(criterion: SuccessCriterion, value: Any) -> Any:
     """Return a custom metric's value as a fraction where its criterion is in percent; others unchanged."""
-    return scale_bound(criterion, value) if is_custom(criterion.metric) and is_finite_number(value) else value
+    return (
+        percent_to_fraction(criterion, value)
+        if is_custom_metric(criterion.metric) and is_finite_number(value)
+        else value
+    )
 
 
-def value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
+def find_value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
     """Return code and message of a value that its type or the catalogue rules out, else None."""
-    if is_boolean(criterion):
+    if is_boolean_criterion(criterion):
         return None if isinstance(value, bool) else ("not_a_boolean", "expected true or false")
     if not is_finite_number(value):
         return ("not_a_number", "expected a finite number")
@@ -79,19 +83,19 @@ def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
         case ComparisonOperator.CONTAINS_ANY:
             return value > 0
         case ComparisonOperator.IN_RANGE:
-            low, high = (scale_bound(criterion, threshold.get(end)) for end in ("min", "max"))
+            low, high = (percent_to_fraction(criterion, threshold.get(end)) for end in ("min", "max"))
             return is_within(value, (low, high))
     if isinstance(threshold, Mapping):  # a JSON Schema: conformance is true or false
         threshold = True
-    bound = threshold if isinstance(threshold, bool) else scale_bound(criterion, threshold)
+    bound = threshold if isinstance(threshold, bool) else percent_to_fraction(criterion, threshold)
     if criterion.comparison in _ORDERS:
         return _ORDERS[criterion.comparison](value, bound)
-    is_exact = is_boolean(criterion) or criterion.metric_type is MetricType.COUNT
+    is_exact = is_boolean_criterion(criterion) or criterion.metric_type is MetricType.COUNT
     is_equal = value == bound if is_exact else math.fabs(value - bound) < EQUALITY_TOLERANCE
     return is_equal is (criterion.comparison is not ComparisonOperator.NEQ)
 
 
-def scale_bound(criterion: SuccessCriterion, bound: Any) -> Any:
+def percent_to_fraction(criterion: SuccessCriterion, bound: Any) -> Any:
     """Return a threshold, an end of a range or a custom value as a fraction where it is in percent.
 
     A percentage is written as 90, not 0.9, where `scale` says so; without a scale, where the threshold is above 1.
@@ -108,7 +112,7 @@ def evaluate_criterion(
     criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, position: int, required: bool, secret: bool
 ) -> CriterionResult:
     """Evaluate a reading by the criterion at `position`. Any error is unmet and has the value None."""
-    value = to_fraction(criterion, reading.value)
+    value = scale_custom_value(criterion, reading.value)
     error = _error(criterion, reading, value, entry)
     return CriterionResult(
         metric=criterion.metric,
@@ -134,9 +138,9 @@ def _error(criterion: SuccessCriterion, reading: Reading, value: Any, entry: Met
     if value is None:  # the platform's fault where it alone measures the metric
         fault = Fault.PLATFORM if entry.provenance is Provenance.MEASURED else Fault.AGENT
         return CriterionError(code=METRIC_MISSING, message=f"{entry.name} is missing", fault=fault)
-    problem = value_problem(criterion, value, entry)
+    problem = find_value_problem(criterion, value, entry)
     if problem is None:
         return None
-    if is_custom(criterion.metric):  # the consumer's code computed it: not the agent's fault
+    if is_custom_metric(criterion.metric):  # the consumer's code computed it: not the agent's fault
         return CriterionError(code=CUSTOM_METRIC_FAILED, message=f"{problem[0]}: {problem[1]}", fault=Fault.PLATFORM)
     return CriterionError(code=problem[0], message=problem[1])

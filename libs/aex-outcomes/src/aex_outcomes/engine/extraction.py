@@ -12,7 +12,7 @@ from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
 from aex_models.results import CriterionError, Provenance
 from aex_outcomes.catalog import Catalog, is_absent, supplied_evaluation
-from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, restrict
+from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, restrict_to_metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def plan_extraction(
     positions_by_section: dict[str, list[int]] = {}
     separate: list[ExtractorRun] = []
     for position, criterion in enumerate(criteria):
-        absent = [key for key in catalog.required_evaluation(criterion) if is_absent(task_input.get(key))]
+        absent = [key for key in catalog.required_evaluation_keys(criterion) if is_absent(task_input.get(key))]
         section = catalog.sources[criterion.metric]
         supplied = supplied_evaluation(criterion)
         if absent:
@@ -77,7 +77,7 @@ class ResultCache:
         self._monotonic = monotonic
         self._entries: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
 
-    def key(self, *parts: Any) -> str | None:
+    def make_key(self, *parts: Any) -> str | None:
         """Return a digest of the parts; None when caching is off or a part is not JSON."""
         if not self._ttl_s:
             return None
@@ -143,7 +143,7 @@ class Extraction:
         metadata: Mapping[str, Any],
         seconds: dict[str, float],
     ) -> Mapping[str, Reading]:
-        key = self._cache.key(run.section, sorted(metrics), run.task_input, output, metadata)
+        key = self._cache.make_key(run.section, sorted(metrics), run.task_input, output, metadata)
         known = self._cache.get(key)
         if known is not None:
             return known
@@ -174,7 +174,7 @@ async def _extract(
     if not type(extractor).__module__.startswith("aex_outcomes."):
         # Foreign extractors may modify their arguments; the next extractor must not see that.
         task_input, output, metadata = copy.deepcopy((dict(task_input), output, dict(metadata)))
-    found = await restrict(extractor, metrics).extract(task_input, output, metadata)
+    found = await restrict_to_metrics(extractor, metrics).extract(task_input, output, metadata)
     if not isinstance(found, Mapping):
         raise TypeError(f"extract returned {type(found).__name__}, not a mapping")
     return found

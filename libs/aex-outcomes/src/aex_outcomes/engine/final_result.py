@@ -55,17 +55,17 @@ def _bonus(result: VerificationResult, action: Action) -> Decimal:
         return ZERO
     if result.verdict is not Verdict.PASSED:
         return result.bonus
-    return verified_bonus(result.criterion_results, BonusPolicy.ON_SUCCESS, success=action in _VALID_ACTIONS)
+    return sum_earned_bonuses(result.criterion_results, BonusPolicy.ON_SUCCESS, success=action in _VALID_ACTIONS)
 
 
-def verified_bonus(results: Iterable[CriterionResult], policy: BonusPolicy, *, success: bool) -> Decimal:
+def sum_earned_bonuses(results: Iterable[CriterionResult], policy: BonusPolicy, *, success: bool) -> Decimal:
     """Return Σ bonus of met criteria, before governance; under `on_success` 0 without success."""
     if policy is BonusPolicy.ON_SUCCESS and not success:
         return ZERO
     return sum((each.bonus for each in results if each.met), ZERO)
 
 
-def verified_penalty(results: Iterable[CriterionResult]) -> Decimal:
+def sum_incurred_penalties(results: Iterable[CriterionResult]) -> Decimal:
     """Return Σ penalty of unmet criteria, whatever the reason."""
     return sum((each.penalty for each in results if not each.met), ZERO)
 
@@ -80,7 +80,7 @@ def combine_with_ruling(
     """
     if isinstance(ruling, Accepted) or result.verdict is not Verdict.PASSED:
         return result
-    bonus = verified_bonus(result.criterion_results, policy, success=False)
+    bonus = sum_earned_bonuses(result.criterion_results, policy, success=False)
     return result.model_copy(update={"verdict": Verdict.REJECTED, "success": False, "bonus": bonus})
 
 

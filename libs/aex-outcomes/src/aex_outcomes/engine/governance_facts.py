@@ -8,12 +8,12 @@ from aex_models.numbers import is_finite_number
 from aex_outcomes.catalog import supplied_evaluation
 from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
 from aex_outcomes.engine.extraction import Reading
-from aex_outcomes.engine.output_similarity import output_similarities, structured_form
-from aex_outcomes.engine.output_text import main_text, other_text, strings_of
+from aex_outcomes.engine.output_similarity import build_structured_form, output_similarities
+from aex_outcomes.engine.output_text import join_strings, main_text, other_text
 from aex_outcomes.extractors.protocol import AgentFault
-from aex_outcomes.extractors.text_quality import MAX_NORMALIZED_GROWTH, TextQualityExtractor, references_of, text_of
+from aex_outcomes.extractors.text_quality import MAX_NORMALIZED_GROWTH, TextQualityExtractor, read_references, read_text
 from aex_outcomes.kernels.keywords import keyword_layout
-from aex_outcomes.kernels.normalization import NormalizedTooLong, words_of
+from aex_outcomes.kernels.normalization import NormalizedTooLong, split_words
 from aex_outcomes.kernels.similarity import ReferenceWords, word_similarity
 
 MAX_SEARCHED = 1_000_000
@@ -34,7 +34,7 @@ _VISIBLE = 0.9
 
 def secret_references(references: Sequence[str], work_input: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the references that the input does not contain, in one piece or by sentences."""
-    input_text = strings_of(work_input)[:MAX_SEARCHED]
+    input_text = join_strings(work_input)[:MAX_SEARCHED]
     if not references or not input_text:
         return tuple(references)
     pieces = [_words(each) for each in references]
@@ -65,12 +65,12 @@ def _runs(words: Sequence[str], size: int) -> Iterable[_Run]:
 def _words(text: str) -> list[str]:
     """Split into words as keyword metrics do, ignoring case, white space and punctuation."""
     try:
-        return words_of(text, MAX_NORMALIZED_GROWTH * MAX_SEARCHED)
+        return split_words(text, MAX_NORMALIZED_GROWTH * MAX_SEARCHED)
     except NormalizedTooLong:
-        return words_of(text[: MAX_SEARCHED // 10])
+        return split_words(text[: MAX_SEARCHED // 10])
 
 
-def candidate_facts(
+def collect_candidate_facts(
     case: VerificationInput, readings: Sequence[Reading], measure: TextQualityExtractor
 ) -> CandidateFacts:
     """Return the facts for governance. The text is the one that `measure` reads."""
@@ -82,7 +82,7 @@ def candidate_facts(
         if reading.value is not None
     }
     by_text, by_labels = _graded_aspects(case)
-    form = structured_form(case.work_output, measured or text, briefly=by_labels)
+    form = build_structured_form(case.work_output, measured or text, briefly=by_labels)
     texts = [each for each in (measured, text) if each]
     return CandidateFacts(
         contract_id=case.contract_id,
@@ -101,7 +101,7 @@ def candidate_facts(
 def _text(output: Any, measure: TextQualityExtractor) -> str | None:
     """Return the text that text metrics measure, or a bare string."""
     try:
-        return text_of(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
+        return read_text(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
     except AgentFault:
         return None
 
@@ -148,7 +148,7 @@ def _similarity(
     text: str, case: VerificationInput, extracted: Mapping[str, Any], measure: TextQualityExtractor
 ) -> ReferenceSimilarity | None:
     """Return the similarity to the secret references, looked up for a text that is similar to any."""
-    references = references_of(case.task_input)
+    references = read_references(case.task_input)
     if not references or sum(map(len, references)) > measure.max_text_length:
         return None
     found = _similarity_figures(text, references, extracted, measure)
@@ -165,7 +165,7 @@ def _similarity_figures(
 ) -> ReferenceSimilarity:
     rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
     return ReferenceSimilarity(
-        rouge_l=measure.rouge(text, references, ["rougeL"], cut=True)["rougeL"] if rouge_l is None else rouge_l,
+        rouge_l=measure.rouge(text, references, ["rougeL"], truncate=True)["rougeL"] if rouge_l is None else rouge_l,
         bleu=measure.bleu(text, references) if bleu is None else bleu,
         likeness=_word_similarity(text, references, measure),
     )
@@ -176,9 +176,9 @@ def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualit
     limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
     prepared = [ReferenceWords.parse(each[:MAX_TEXT]) for each in references]
     try:
-        words = words_of(text, limit)
+        words = split_words(text, limit)
     except NormalizedTooLong:
-        words = words_of(text[:MAX_TEXT])
+        words = split_words(text[:MAX_TEXT])
     return round(word_similarity(words, prepared), 6)
 
 

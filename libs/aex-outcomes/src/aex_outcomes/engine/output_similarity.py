@@ -12,7 +12,7 @@ from typing import Any
 
 from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_outcomes.engine.candidate import MAX_EARLIER
-from aex_outcomes.kernels.similarity import similarity_ignoring_insertions
+from aex_outcomes.kernels.similarity import similarity_discounting_insertions
 
 MAX_COMPARED = 100_000
 """Code points of a text without a form that are compared."""
@@ -30,7 +30,7 @@ _MAX_READ = 1_000_000
 """Code points of a form in which long strings are searched."""
 
 
-def structured_form(output: Any, text: str | None, *, briefly: bool = False) -> str | None:
+def build_structured_form(output: Any, text: str | None, *, briefly: bool = False) -> str | None:
     """Return text, separator and canonical JSON, truncated; None for an output that is its text.
 
     `briefly`: replace all long strings by digests, because no criterion measures them.
@@ -71,13 +71,13 @@ def _similarity(first: tuple[str, str], second: tuple[str, str], *, measured: bo
     """Return the similarity; None for different outputs that are equal up to the truncation."""
     found = []
     if first[1] and second[1] and first[1] != second[1]:
-        found.append(similarity_ignoring_insertions(first[1], second[1]))
+        found.append(similarity_discounting_insertions(first[1], second[1]))
         if not measured and not all(2 * len(text) >= len(form) for text, form in (first, second)):
             return found[0]
     limit = MAX_PART if first[1] or second[1] else MAX_COMPARED
     text, second_text = first[0][:limit], second[0][:limit]
     if text and second_text and text != second_text:
-        found.append(similarity_ignoring_insertions(_cut_runs(text), _cut_runs(second_text)))
+        found.append(similarity_discounting_insertions(_cut_runs(text), _cut_runs(second_text)))
     return max(found, default=None)
 
 

@@ -38,7 +38,7 @@ def main_text(output: Any, text: str | None, longest: int) -> str | None:
         elsewhere = sum(_words(each) for each in strings if each != text)
         if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
             return text
-    return strings_of(output)[:longest].encode("utf-8", "replace").decode() or text
+    return join_strings(output)[:longest].encode("utf-8", "replace").decode() or text
 
 
 def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
@@ -52,14 +52,14 @@ def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | 
         strings.pop(main)
         strings[main[main_limit:]] = None
     elif main is not None:
-        strings = {strings_of(output)[main_limit:]: None}
+        strings = {join_strings(output)[main_limit:]: None}
     rest = "\n".join(filter(None, strings))
     thoughts = _shorten(reasoning or "", MAX_OTHER // 2)
     text = "\n".join(filter(None, (thoughts, _shorten(rest, MAX_OTHER - 1 - len(thoughts)))))
     return text or None
 
 
-def strings_of(value: Any) -> str:
+def join_strings(value: Any) -> str:
     """Return all strings within a value, one per line, in their order."""
     return "\n".join(filter(None, _strings(value)))
 

@@ -18,7 +18,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import VerificationInput
 from aex_outcomes.engine.criteria import evaluate_criterion
 from aex_outcomes.engine.extraction import Reading
-from aex_outcomes.engine.final_result import verified_bonus, verified_penalty
+from aex_outcomes.engine.final_result import sum_earned_bonuses, sum_incurred_penalties
 
 
 def is_required(criteria: SuccessCriteria, criterion: SuccessCriterion) -> bool:
@@ -48,7 +48,7 @@ class CriteriaWeights:
             minimum=_exact_fraction(format_as_written(criteria.minimum_weighted_score)),
         )
 
-    def share(self, met: Sequence[bool]) -> Fraction:
+    def weighted_share(self, met: Sequence[bool]) -> Fraction:
         """Return Σ weight·met / Σ weight over all criteria, exactly. Errors count as unmet."""
         return Fraction(sum(compress(self.weights, met)), sum(self.weights))
 
@@ -58,7 +58,7 @@ class CriteriaWeights:
             return False
         if self.aggregation is Aggregation.ANY:
             return any(met)
-        return self.aggregation is Aggregation.ALL or self.share(met) >= self.minimum
+        return self.aggregation is Aggregation.ALL or self.weighted_share(met) >= self.minimum
 
 
 @lru_cache(maxsize=1_024)  # each verdict on a work has the same weights
@@ -91,12 +91,12 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
         )
         for position, (criterion, reading) in enumerate(zip(case.criteria, readings, strict=True))
     )
-    verdict = overall_verdict(criteria, results, case.science)
+    verdict = decide_overall_verdict(criteria, results, case.science)
     success = verdict is Verdict.PASSED
     policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
     is_indeterminate = verdict is Verdict.INDETERMINATE
     if criteria is not None:
-        score = float(CriteriaWeights.from_criteria(criteria).share([each.met for each in results]))
+        score = float(CriteriaWeights.from_criteria(criteria).weighted_share([each.met for each in results]))
     else:  # for trainers that read scores
         score = 1.0 if case.science is None or case.science.passed else 0.0
     return VerificationResult(
@@ -108,8 +108,8 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
         provenance=_provenance(metrics, case.criteria, readings, catalog),
         criterion_results=results,
         weighted_score=score,
-        bonus=ZERO if is_indeterminate else verified_bonus(results, policy, success=success),
-        penalty=ZERO if is_indeterminate else verified_penalty(results),
+        bonus=ZERO if is_indeterminate else sum_earned_bonuses(results, policy, success=success),
+        penalty=ZERO if is_indeterminate else sum_incurred_penalties(results),
         science=case.science,
         governance=SKIPPED,
         candidate_hash=case.candidate_hash,
@@ -118,7 +118,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
     )
 
 
-def overall_verdict(
+def decide_overall_verdict(
     criteria: SuccessCriteria | None, results: Sequence[CriterionResult], science: ScienceResult | None = None
 ) -> Verdict:
     """Return the verdict of criteria and science gate.

@@ -17,7 +17,7 @@ from aex_outcomes.config import OutcomeConfig, parse_config
 from aex_outcomes.engine.candidate import Assessment, CandidateFacts, VerificationInput
 from aex_outcomes.engine.extraction import Extraction, ExtractionResult, ResultCache
 from aex_outcomes.engine.final_result import apply_governance, governance_result
-from aex_outcomes.engine.governance_facts import candidate_facts
+from aex_outcomes.engine.governance_facts import collect_candidate_facts
 from aex_outcomes.engine.verdict import decide_verdict
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.sandbox.port import Sandbox
@@ -88,7 +88,7 @@ class VerificationEngine:
         the data. All other failures are part of the verdict.
         """
         criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
-        self.catalog.check(criteria.criteria if criteria else ())
+        self.catalog.require_supported(criteria.criteria if criteria else ())
         files = [each if isinstance(each, Artifact) else dict(each) for each in artifacts]
         claimed = {"claimed_values": dict(claimed_values or {}), "reasoning": reasoning, "artifacts": files}
         candidate = Candidate.model_validate({"output": work_output, **claimed})
@@ -132,22 +132,25 @@ class VerificationEngine:
 
         files = (*collect_consumer_files(science.data, data), *decode_candidate_files(candidate.artifacts))
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
-        bounds = self._config.sections()["statistics"].sandbox
+        bounds = self._config.extractor_sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds), self._reviewer)
-        return await local.examine_and_review(science, self.catalog.domain_of(science.domain, domain), claimed)
+        return await local.examine_and_review(science, self.catalog.resolve_domain(science.domain, domain), claimed)
 
     async def assess(self, case: VerificationInput) -> Assessment:
-        """Return the engine's own verdict, and the facts for governance. Raises as `Catalog.check`."""
+        """Return the engine's verdict without governance, with the facts that governance needs.
+
+        Raises as `Catalog.require_supported`.
+        """
         result, found = await self._extract_and_decide(case)
         return Assessment(result, self._facts(case, found), found.seconds)
 
     async def _extract_and_decide(self, case: VerificationInput) -> tuple[VerificationResult, ExtractionResult]:
-        self.catalog.check(case.criteria)
+        self.catalog.require_supported(case.criteria)
         found = await self._extraction.extract(case.criteria, case.task_input, case.work_output, case.metadata)
         return decide_verdict(case, found.readings, self.catalog), found
 
     def _facts(self, case: VerificationInput, found: ExtractionResult) -> CandidateFacts:
-        return candidate_facts(case, found.readings, self._measure)
+        return collect_candidate_facts(case, found.readings, self._measure)
 
 
 def _to_mapping(given: ExecutionMetadata | Evaluation | Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ PLAIN_TYPES = (MetricType.NUMERIC, MetricType.PERCENTAGE, MetricType.COUNT, Metr
 """Types of a metric of which only the name is known."""
 
 
-def describe_metrics(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
+def list_catalog_entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
     """Return the catalogue entries of an extractor: plain ones, unless it has `catalog_entries`.
 
     Raises `InvalidConfig`, naming the section, for anything that the extractor raises and for unusable return values.
@@ -88,7 +88,7 @@ def _invalid_section(section: str, problem: str) -> InvalidConfig:
     return InvalidConfig([(f"extractors.{section}", problem)])
 
 
-def secret_score(name: str, own_type: MetricType, needs: str, description: str) -> MetricEntry:
+def build_secret_score_entry(name: str, own_type: MetricType, needs: str, description: str) -> MetricEntry:
     """Return the entry of a score in [0, 1], higher is better, computed from the evaluation data `needs`."""
     return MetricEntry(
         name=name,
@@ -102,7 +102,7 @@ def secret_score(name: str, own_type: MetricType, needs: str, description: str) 
     )
 
 
-def count_entry(name: str, unit: str, description: str) -> MetricEntry:
+def build_count_entry(name: str, unit: str, description: str) -> MetricEntry:
     """Return the entry of a count in this unit."""
     types = (MetricType.COUNT, MetricType.NUMERIC)
     return MetricEntry(name=name, description=description, unit=unit, range=(0, None), metric_types=types)

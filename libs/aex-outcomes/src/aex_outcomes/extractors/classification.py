@@ -10,9 +10,9 @@ from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
-from aex_outcomes.extractors.catalog_entries import count_entry, secret_score
+from aex_outcomes.extractors.catalog_entries import build_count_entry, build_secret_score_entry
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
-from aex_outcomes.extractors.text_quality import require_pointer
+from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.json_values import resolve_pointer
 from aex_outcomes.kernels.classification import classification_scores
 
@@ -41,7 +41,7 @@ class ClassificationExtractor:
     version = "1"
 
     def __post_init__(self) -> None:
-        require_pointer(self.predictions_pointer)
+        require_json_pointer(self.predictions_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the scores where there is a ground truth; count and confidence from the predictions alone."""
@@ -63,8 +63,11 @@ class ClassificationExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return entries whose scores are secret, because the ground truth determines them."""
         return (
-            *(secret_score(name, MetricType.ACCURACY, "ground_truth", text) for name, text in _SHARES.items()),
-            secret_score(
+            *(
+                build_secret_score_entry(name, MetricType.ACCURACY, "ground_truth", text)
+                for name, text in _SHARES.items()
+            ),
+            build_secret_score_entry(
                 "f1_score",
                 MetricType.F1_SCORE,
                 "ground_truth",
@@ -79,7 +82,7 @@ class ClassificationExtractor:
                 provenance=Provenance.SELF_REPORTED,
                 metric_types=(MetricType.PERCENTAGE, MetricType.NUMERIC, MetricType.ACCURACY),
             ),
-            count_entry("num_predictions", "items", "Number of predictions in the output."),
+            build_count_entry("num_predictions", "items", "Number of predictions in the output."),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:

@@ -8,17 +8,17 @@ from typing import Any
 from aex_models.catalog import Direction, MetricEntry
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
-from aex_outcomes.extractors.catalog_entries import secret_score
+from aex_outcomes.extractors.catalog_entries import build_secret_score_entry
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
 from aex_outcomes.extractors.text_quality import (
     MAX_NORMALIZED_GROWTH,
     MAX_TEXT_LENGTH,
     TEXT_POINTER,
-    require_pointer,
-    text_of,
+    read_text,
+    require_json_pointer,
 )
 from aex_outcomes.json_values import MISSING, resolve_pointer
-from aex_outcomes.kernels.keywords import searchable_text, term_share
+from aex_outcomes.kernels.keywords import compute_term_share, to_searchable_text
 from aex_outcomes.kernels.normalization import NormalizedTooLong
 from aex_outcomes.kernels.patterns import InvalidPattern, Pattern, check_pattern, compile_pattern
 from aex_outcomes.kernels.schemas import (
@@ -27,7 +27,7 @@ from aex_outcomes.kernels.schemas import (
     Validator,
     compile_schema,
     conforms,
-    schema_text,
+    serialize_schema,
 )
 
 _COMPILED = 64
@@ -35,7 +35,7 @@ _COMPILED = 64
 
 def _prepare_text(text: str, max_length: int) -> str | AgentFault:
     try:
-        return searchable_text(text, max_length)
+        return to_searchable_text(text, max_length)
     except NormalizedTooLong as error:
         return AgentFault("text_too_long", str(error))
 
@@ -63,7 +63,7 @@ class ContainsExtractor:
     version = "3"
 
     def __post_init__(self) -> None:
-        require_pointer(self.text_pointer)
+        require_json_pointer(self.text_pointer)
 
     def for_metrics(self, metrics: frozenset[str]) -> "ContainsExtractor":
         """Return this extractor, with its caches, for fewer metrics."""
@@ -74,16 +74,18 @@ class ContainsExtractor:
         metrics: Metrics = {}
         terms = self._data(task_input, "contains_keywords", "required_keywords")
         pattern = self._data(task_input, "matches_pattern", "pattern")
-        text = text_of(task_output, self.text_pointer, self.max_text_length) if terms or pattern else None
+        text = read_text(task_output, self.text_pointer, self.max_text_length) if terms or pattern else None
         if text is not None and terms:
             prepared = self._prepare(text, MAX_NORMALIZED_GROWTH * self.max_text_length)
-            metrics["contains_keywords"] = prepared if isinstance(prepared, AgentFault) else term_share(prepared, terms)
+            metrics["contains_keywords"] = (
+                prepared if isinstance(prepared, AgentFault) else compute_term_share(prepared, terms)
+            )
         if text is not None and pattern:
             metrics["matches_pattern"] = self._compile_pattern(pattern).search(text) is not None
         schema = self._data(task_input, "matches_schema", "output_schema")
         if isinstance(schema, Mapping):
             try:
-                metrics["matches_schema"] = conforms(self._compile_schema(schema_text(schema)), task_output)
+                metrics["matches_schema"] = conforms(self._compile_schema(serialize_schema(schema)), task_output)
             except InvalidInstance as error:
                 metrics["matches_schema"] = AgentFault("not_json", f"the output is {error}")
         fields = self._data(task_input, "has_required_fields", "required_fields")
@@ -101,7 +103,7 @@ class ContainsExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return secret entries: evaluation data or the criterion's own threshold determine the values."""
         return (
-            secret_score(
+            build_secret_score_entry(
                 "contains_keywords", MetricType.CONTAINS, "required_keywords", "Share of required terms in the text."
             ),
             _flag("matches_pattern", "pattern", "True if the text has a match of the pattern.", MetricType.BOOLEAN),
@@ -129,7 +131,7 @@ class ContainsExtractor:
                 yield Problem(path="/pattern", code="invalid_pattern", message=str(error))
         if isinstance(schema, Mapping):
             try:
-                compile_schema(schema_text(schema))
+                compile_schema(serialize_schema(schema))
             except InvalidSchema as error:
                 yield Problem(path=f"/output_schema{error.path}", code=error.code, message=str(error))
 

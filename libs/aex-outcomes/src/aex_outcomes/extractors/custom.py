@@ -24,7 +24,7 @@ from aex_outcomes.sandbox.port import (
     Sandbox,
     SandboxUnavailable,
 )
-from aex_outcomes.sandbox.subset import code_problems
+from aex_outcomes.sandbox.subset import check_code
 
 CUSTOM_METRICS = "custom_metrics"
 MAX_METRICS = 20
@@ -75,7 +75,7 @@ class CustomExtractor:
         )
         names_by_code: dict[str, list[str]] = {}
         for metric in selected:
-            if (name := code_name(metric)) is not None:
+            if (name := parse_code_name(metric)) is not None:
                 names_by_code.setdefault(name, []).append(metric)
         metrics: Metrics = {}
         for name, names in names_by_code.items():
@@ -84,8 +84,8 @@ class CustomExtractor:
                 metrics |= dict.fromkeys(names, found)
                 continue
             for metric in names if self.selected_metrics is not None else _returned_metrics(found, name):
-                value = returned_value(found, metric)
-                problem = f"{name}: bad_result: it returned no entry {entry_name(metric)}"
+                value = find_returned_value(found, metric)
+                problem = f"{name}: bad_result: it returned no entry {parse_result_key(metric)}"
                 metrics[metric] = PlatformFault(CUSTOM_METRIC_FAILED, problem) if value is None else value
         return metrics
 
@@ -106,7 +106,7 @@ class CustomExtractor:
         return [ANY_NAME]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        return (custom_entry(ANY_NAME),)
+        return (build_custom_entry(ANY_NAME),)
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield problems of duplicate or invalid names, and of code that the sandbox cannot run."""
@@ -122,10 +122,10 @@ class CustomExtractor:
             sizes = list(_size_problems(len(listed), codes.values()))
             yield from sizes
             for position, code in codes.items() if not sizes else ():
-                yield from code_problems(code, f"/{CUSTOM_METRICS}/{position}/code")
+                yield from check_code(code, f"/{CUSTOM_METRICS}/{position}/code")
 
 
-def custom_entry(name: str) -> MetricEntry:
+def build_custom_entry(name: str) -> MetricEntry:
     """Return the catalogue entry of a custom metric, whose range is unknown."""
     return MetricEntry(
         name=name,
@@ -137,13 +137,13 @@ def custom_entry(name: str) -> MetricEntry:
     )
 
 
-def code_name(metric: str) -> str | None:
+def parse_code_name(metric: str) -> str | None:
     """Return NAME of `custom.NAME` or `custom.NAME.KEY`; None for any other metric."""
     found = _NAME.fullmatch(metric) if len(metric) <= _MAX_NAME else None
     return found.group(1) if found else None
 
 
-def declared_names(evaluation: Mapping[str, Any]) -> frozenset[str]:
+def list_declared_code_names(evaluation: Mapping[str, Any]) -> frozenset[str]:
     """Return the names of the code in evaluation data that have the right shape."""
     listed = evaluation.get(CUSTOM_METRICS)
     named = (
@@ -158,14 +158,14 @@ def _returned_metrics(returned: Returned, name: str) -> list[str]:
     return [f"{PREFIX}{name}" if key == name else f"{PREFIX}{name}.{key}" for key in returned.metrics]
 
 
-def returned_value(returned: Returned, metric: str) -> Number | None:
+def find_returned_value(returned: Returned, metric: str) -> Number | None:
     """Return what code returned for a metric: its number or the metric's entry; None without one."""
     if metric.count(".") == 1 and returned.value is not None:
         return returned.value
-    return returned.metrics.get(entry_name(metric))
+    return returned.metrics.get(parse_result_key(metric))
 
 
-def entry_name(metric: str) -> str:
+def parse_result_key(metric: str) -> str:
     """Return KEY of `custom.NAME.KEY`, and NAME of `custom.NAME`."""
     name, _, key = metric.removeprefix(PREFIX).partition(".")
     return key or name
@@ -188,7 +188,7 @@ def _name_problems(listed: Sequence[Any]) -> Iterator[Problem]:
         if not isinstance(name, str):
             continue
         path = f"/{CUSTOM_METRICS}/{position}/name"
-        if code_name(f"{PREFIX}{name}") != name:
+        if parse_code_name(f"{PREFIX}{name}") != name:
             message = (
                 "A custom metric's name has letters, digits, dashes and underscores, begins with no digit, and no dot"
             )

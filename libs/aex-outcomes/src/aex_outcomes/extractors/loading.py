@@ -5,7 +5,7 @@ from typing import Any
 
 from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.protocol import MetricExtractor
-from aex_outcomes.named_code import as_invalid_config, load_named
+from aex_outcomes.named_code import as_invalid_config, load_by_entry_point_or_path
 from aex_outcomes.sandbox.port import Limits, Sandbox
 
 ENTRY_POINTS = "aex.extractors"
@@ -57,4 +57,4 @@ def _find_class(name: str) -> Any:
     """Return the built-in class of this name, else that of an entry point or a dotted path."""
     if name in _MODULES:
         return getattr(import_module(f"aex_outcomes.extractors.{_MODULES[name]}"), name)
-    return load_named(ENTRY_POINTS, name)
+    return load_by_entry_point_or_path(ENTRY_POINTS, name)

@@ -73,7 +73,7 @@ class MetricExtractor(Protocol):
         ...
 
 
-def restrict(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
+def restrict_to_metrics(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
     """Return the extractor for these metrics alone, where it can skip others."""
     restricted: MetricExtractor = extractor.for_metrics(metrics) if hasattr(extractor, "for_metrics") else extractor
     return restricted

@@ -11,9 +11,9 @@ from aex_models.results import Provenance
 from aex_models.rollout import RolloutResponse
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
-from aex_outcomes.extractors.text_quality import require_pointer
+from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.json_values import MISSING, join_pointer, resolve_pointer
-from aex_outcomes.rollouts import recount
+from aex_outcomes.rollouts import recount_rollout
 
 _OWN_KEYS = frozenset({"trajectories", "metrics"})
 """Keys that mark an output as a rollout itself where none lies at the pointer."""
@@ -34,7 +34,7 @@ class RolloutExtractor:
     version = "1"
 
     def __post_init__(self) -> None:
-        require_pointer(self.rollout_pointer)
+        require_json_pointer(self.rollout_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the figures of the rollout. Raises `AgentFault` (`invalid_rollout`)."""
@@ -59,7 +59,7 @@ class RolloutExtractor:
 
 def _metrics(rollout: RolloutResponse) -> Metrics:
     """Return the steps' own figures before the claimed ones; trajectories may be left out."""
-    counted, claimed = recount(rollout), rollout.metrics
+    counted, claimed = recount_rollout(rollout), rollout.metrics
     returns = claimed.episode_returns if counted.episode_returns is None else counted.episode_returns
     episodes = len(claimed.episode_returns) if claimed.num_episodes is None else claimed.num_episodes
     metrics: Metrics = {

@@ -10,7 +10,7 @@ from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.protocol import Metrics, Sourced
 from aex_outcomes.extractors.science import as_extractor_fault, read_science_result
-from aex_outcomes.metric_names import ANY_STATISTIC, statistic_name
+from aex_outcomes.metric_names import ANY_STATISTIC, parse_statistic_name
 from aex_outcomes.metric_names import STATISTIC_PREFIX as PREFIX
 
 
@@ -40,7 +40,7 @@ class StatisticsExtractor:
         for each in found.recomputed:
             is_own = each.owner is DataOwner.CONSUMER
             provenance = Provenance.COMPUTED if is_own else Provenance.SELF_REPORTED
-            if statistic_name(f"{PREFIX}{each.name}"):
+            if parse_statistic_name(f"{PREFIX}{each.name}"):
                 metrics[f"{PREFIX}{each.name}"] = Sourced(each.value, provenance, is_own)
         if self.selected_metrics is None:
             return metrics

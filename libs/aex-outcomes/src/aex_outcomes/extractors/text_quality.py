@@ -9,9 +9,9 @@ from typing import Any
 from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
-from aex_outcomes.extractors.catalog_entries import count_entry, secret_score
+from aex_outcomes.extractors.catalog_entries import build_count_entry, build_secret_score_entry
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
-from aex_outcomes.json_values import is_pointer, resolve_pointer
+from aex_outcomes.json_values import is_json_pointer, resolve_pointer
 from aex_outcomes.kernels.bleu import BleuReference, bleu
 from aex_outcomes.kernels.rouge import (
     MAX_REFERENCE_TOKENS,
@@ -19,7 +19,7 @@ from aex_outcomes.kernels.rouge import (
     TooManySteps,
     is_rouge_type,
     rouge,
-    tokenize,
+    tokenize_for_rouge,
 )
 
 TEXT_POINTER = "/text"
@@ -29,13 +29,13 @@ MAX_NORMALIZED_GROWTH = 2
 """Factor by which normalisation may lengthen a text over its limit: NFKC turns one character into up to 18."""
 
 
-def require_pointer(pointer: str) -> None:
+def require_json_pointer(pointer: str) -> None:
     """Raise `ValueError` if this is no JSON pointer."""
-    if not is_pointer(pointer):
+    if not is_json_pointer(pointer):
         raise ValueError(f"not a JSON pointer: {pointer!r}")
 
 
-def text_of(output: Any, pointer: str, max_length: int) -> str | None:
+def read_text(output: Any, pointer: str, max_length: int) -> str | None:
     """Return the text at the pointer, or None. Raises `AgentFault` for a text that cannot be measured."""
     text = resolve_pointer(output, pointer)
     if not isinstance(text, str):
@@ -49,7 +49,7 @@ def text_of(output: Any, pointer: str, max_length: int) -> str | None:
     return text
 
 
-def references_of(task_input: Mapping[str, Any]) -> tuple[str, ...]:
+def read_references(task_input: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the reference texts of a work."""
     reference = task_input.get("reference")
     if isinstance(reference, str):
@@ -94,7 +94,7 @@ class TextQualityExtractor:
     version = "2"
 
     def __post_init__(self) -> None:
-        require_pointer(self.text_pointer)
+        require_json_pointer(self.text_pointer)
         unknown = [each for each in self.rouge_types if not is_rouge_type(each)]
         if unknown or isinstance(self.rouge_types, str):
             raise ValueError(f"rouge_types: expected a list of rouge1 to rouge9 and rougeL, not {self.rouge_types!r}")
@@ -105,11 +105,11 @@ class TextQualityExtractor:
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the lengths of the text, and its similarity to the references where there are any."""
-        text = text_of(task_output, self.text_pointer, self.max_text_length)
+        text = read_text(task_output, self.text_pointer, self.max_text_length)
         if text is None:
             return {}
         metrics: Metrics = {"output_length": len(text), "word_count": len(text.split())}
-        references = references_of(task_input)
+        references = read_references(task_input)
         if not references:
             return metrics
         types = self._select(self.rouge_types)
@@ -127,13 +127,13 @@ class TextQualityExtractor:
         return bleu(text, self._prepare_bleu(references))
 
     def rouge(
-        self, text: str, references: tuple[str, ...], types: Sequence[str], *, cut: bool = False
+        self, text: str, references: tuple[str, ...], types: Sequence[str], *, truncate: bool = False
     ) -> dict[str, float]:
         """Return the ROUGE f-measures of these types against cached references.
 
         Raises `TooManySteps` for a text too long for rougeL, unless it may be `cut`.
         """
-        return rouge(text, self._prepare_rouge(references, tuple(types)), types, cut=cut) if types else {}
+        return rouge(text, self._prepare_rouge(references, tuple(types)), types, truncate=truncate) if types else {}
 
     def _select(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.selected_metrics is None or name in self.selected_metrics]
@@ -144,21 +144,23 @@ class TextQualityExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return entries: similarity to the reference is secret, lengths are not."""
         return (
-            secret_score("bleu_score", MetricType.BLEU_SCORE, "reference", "BLEU of the text against the references."),
+            build_secret_score_entry(
+                "bleu_score", MetricType.BLEU_SCORE, "reference", "BLEU of the text against the references."
+            ),
             *(
-                secret_score(each, MetricType.ROUGE_SCORE, "reference", _describe_rouge(each))
+                build_secret_score_entry(each, MetricType.ROUGE_SCORE, "reference", _describe_rouge(each))
                 for each in self.rouge_types
             ),
-            *starmap(count_entry, _LENGTHS),
+            *starmap(build_count_entry, _LENGTHS),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield a problem for references that are too long in total."""
-        references = references_of(evaluation)
+        references = read_references(evaluation)
         if sum(map(len, references)) > self.max_text_length:
             message = f"References may have {self.max_text_length} characters in all"
             yield Problem(path="/reference", code="reference_too_long", message=message)
-        elif sum(len(tokenize(each)) for each in references) > MAX_REFERENCE_TOKENS:
+        elif sum(len(tokenize_for_rouge(each)) for each in references) > MAX_REFERENCE_TOKENS:
             message = f"References may have {MAX_REFERENCE_TOKENS} words of a–z and 0–9 in all"
             yield Problem(path="/reference", code="reference_too_long", message=message)
 

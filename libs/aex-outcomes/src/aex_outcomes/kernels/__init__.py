@@ -1,1 +1,1 @@
-"""Pure functions that compute metrics of text and labels, equal to the reference libraries."""
+"""Pure functions that compute metrics of texts and labels, with the results of reference libraries."""

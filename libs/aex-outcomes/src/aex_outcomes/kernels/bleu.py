@@ -1,10 +1,10 @@
 """BLEU (Papineni et al. 2002), equal to `sacrebleu.corpus_bleu([text], [[reference], …]).score / 100`.
 
-13a tokens, orders 1 to 4, exponential smoothing (Chen & Cherry 2014, method 3), case kept. The brevity penalty
-uses the reference nearest in length, the shorter one at a tie.
+It uses 13a tokens, orders 1 to 4, exponential smoothing (Chen & Cherry 2014, method 3), and keeps case. The brevity
+penalty uses the reference nearest in length, the shorter one at a tie.
 
-Tokens are those of mteval-v13a (NIST) as sacrebleu makes them (`sacrebleu.tokenizers.tokenizer_13a`, Post 2018).
-Its rules put blanks around symbols; around a point or comma next to a non-digit; and around a dash behind a digit.
+13a tokens are those of mteval-v13a (NIST) as sacrebleu makes them (`sacrebleu.tokenizers.tokenizer_13a`, Post 2018).
+Blanks are put around symbols, around a point or comma next to a non-digit, and around a dash behind a digit.
 """
 
 import math
@@ -16,38 +16,43 @@ from itertools import chain, islice
 
 
 def ngrams(tokens: Sequence[str], order: int) -> Iterable[Hashable]:
-    """Return the n-grams of a text in order: the tokens themselves for `order` 1, else tuples."""
+    """Return the n-grams of `order` tokens, in text order: tuples, or the tokens themselves for `order` 1."""
     return tokens if order == 1 else zip(*(islice(tokens, start, None) for start in range(order)), strict=False)
 
 
-def ngram_count(tokens: Sequence[str], order: int) -> int:
-    """Return the number of n-grams of a text."""
+def count_ngrams(tokens: Sequence[str], order: int) -> int:
+    """Return how many n-grams of `order` tokens a text with these tokens has."""
     return max(len(tokens) - order + 1, 0)
 
 
-def shared_count(reference: Mapping[Hashable, int], candidate: Iterable[Hashable]) -> int:
-    """Return Σ over n-grams of min(count in the reference, count in the candidate).
+def count_shared_ngrams(reference_counts: Mapping[Hashable, int], candidate_ngrams: Iterable[Hashable]) -> int:
+    """Return how many n-grams a candidate shares with a reference.
 
-    Only n-grams of the reference are counted, so that memory follows the reference and not a hostile candidate.
-    Most n-grams occur once, so that only repeated ones need a comparison of counts.
+    A repeated n-gram counts as often as it occurs in both texts. Memory grows with the reference and not with a hostile
+    candidate, because only n-grams of the reference are counted.
     """
-    shared = Counter(filter(reference.__contains__, candidate))
-    repeated = [min(count, reference[each]) - 1 for each, count in shared.items() if count > 1]
+    shared = Counter(filter(reference_counts.__contains__, candidate_ngrams))
+    # Most n-grams occur once: only repeated ones need a comparison of counts.
+    repeated = [min(count, reference_counts[each]) - 1 for each, count in shared.items() if count > 1]
     return len(shared) + sum(repeated)
 
 
-def shared_counts(references: Sequence[Mapping[Hashable, int]], candidate: Iterable[Hashable]) -> list[int]:
-    if len(references) == 1:
-        return [shared_count(references[0], candidate)]
-    known = set(chain.from_iterable(references))
-    shared = Counter(filter(known.__contains__, candidate))
+def shared_count_per_reference(
+    counts_by_reference: Sequence[Mapping[Hashable, int]], candidate_ngrams: Iterable[Hashable]
+) -> list[int]:
+    """Return how many n-grams the candidate shares with each reference: see `count_shared_ngrams`."""
+    if len(counts_by_reference) == 1:
+        return [count_shared_ngrams(counts_by_reference[0], candidate_ngrams)]
+    known = set(chain.from_iterable(counts_by_reference))
+    shared = Counter(filter(known.__contains__, candidate_ngrams))
     return [
-        sum(min(count, shared[each]) for each, count in reference.items() if each in shared) for reference in references
+        sum(min(count, shared[each]) for each, count in reference.items() if each in shared)
+        for reference in counts_by_reference
     ]
 
 
-def merge_counts(counters: Sequence[Mapping[Hashable, int]]) -> Mapping[Hashable, int]:
-    """Return every n-gram with its largest count in any one counter."""
+def merge_max_counts(counters: Sequence[Mapping[Hashable, int]]) -> Mapping[Hashable, int]:
+    """Return every n-gram with the largest count that any one of the counters has for it."""
     if len(counters) == 1:
         return counters[0]
     largest: dict[Hashable, int] = {}
@@ -68,6 +73,7 @@ _POINT_BEFORE_NON_DIGIT = re.compile(r"([.,])([^0-9])")
 
 
 def tokenize_13a(text: str) -> list[str]:
+    """Return the text's 13a tokens, as sacrebleu makes them."""
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     if "&" in text:
         text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
@@ -87,32 +93,33 @@ def tokenize_13a(text: str) -> list[str]:
 
 ORDERS = (1, 2, 3, 4)
 _LOG_OF_ZERO = -9999999999
-"""Sacrebleu's logarithm of 0."""
+"""Value that sacrebleu uses as the logarithm of 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class BleuReference:
-    """References, tokenised and counted once for all candidates."""
+    """Reference texts of one work, tokenised and counted once for all candidates."""
 
     counts: Mapping[int, Mapping[Hashable, int]]
     """Largest count of each n-gram in any one reference, by order."""
     lengths: Sequence[int]
+    """Number of tokens of each reference."""
 
     @classmethod
     def prepare(cls, texts: Sequence[str]) -> "BleuReference":
-        """Prepare at least one reference."""
+        """Tokenise and count the texts of one or more references."""
         tokenised = [tokenize_13a(text) for text in texts]
-        counts = {order: merge_counts([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
+        counts = {order: merge_max_counts([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}
         return cls(counts, [len(tokens) for tokens in tokenised])
 
 
 def bleu(candidate: str, reference: BleuReference) -> float:
-    """Return the score of a candidate in [0, 1]."""
+    """Return the BLEU score of a candidate's text, from 0 to 1."""
     tokens = tokenize_13a(candidate)
-    correct = [shared_count(reference.counts[order], ngrams(tokens, order)) for order in ORDERS]
+    correct = [count_shared_ngrams(reference.counts[order], ngrams(tokens, order)) for order in ORDERS]
     if not any(correct):
         return 0.0
-    totals = [ngram_count(tokens, order) for order in ORDERS]
+    totals = [count_ngrams(tokens, order) for order in ORDERS]
     logs = [math.log(each) if each else _LOG_OF_ZERO for each in _precisions(correct, totals)]
     nearest = min(reference.lengths, key=lambda each: (abs(len(tokens) - each), each))
     brevity_penalty = 1.0 if len(tokens) >= nearest else math.exp(1 - nearest / len(tokens))
@@ -120,7 +127,11 @@ def bleu(candidate: str, reference: BleuReference) -> float:
 
 
 def _precisions(correct: Sequence[int], totals: Sequence[int]) -> list[float]:
-    """Return precisions in percent; an order with n-grams but no match counts 1 / (2^k · total)."""
+    """Return the smoothed precision of each order in percent.
+
+    An order without a match has 1 / (2^k · total), where k counts such orders. Orders that are longer than the text
+    have 0.
+    """
     precisions = [0.0] * len(ORDERS)
     smoothing = 1.0
     for position, (matched, counted) in enumerate(zip(correct, totals, strict=True)):

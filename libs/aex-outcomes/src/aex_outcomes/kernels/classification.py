@@ -1,4 +1,4 @@
-"""Accuracy, and precision, recall and F1 as weighted averages over the classes, from counts.
+"""Accuracy, and precision, recall and F1 averaged over the classes by their true counts.
 
 Equal to scikit-learn's `accuracy_score` and `precision_recall_fscore_support(average="weighted",
 zero_division=0)` to 1e-12.
@@ -14,11 +14,10 @@ from operator import eq
 def classification_scores(
     truth: Sequence[Hashable], predicted: Sequence[Hashable]
 ) -> tuple[float, float, float, float]:
-    """Return accuracy, precision, recall and F1 in [0, 1]; labels are compared by position.
+    """Return accuracy, precision, recall and F1, each from 0 to 1, of labels that correspond by position.
 
-    Labels are distinguished by equality: callers that distinguish True from 1 map them to different keys first.
-    Weighted by the true classes, recall equals the accuracy exactly.
-    Raises `ValueError` for lists of different lengths and for empty lists.
+    Precision, recall and F1 are averages over the classes, weighted by their true counts; so recall equals accuracy.
+    Labels are compared by equality, by which True is 1. Raises `ValueError` for empty lists or different lengths.
     """
     if len(truth) != len(predicted) or not truth:
         raise ValueError("truth and predictions must be as many, and at least one")

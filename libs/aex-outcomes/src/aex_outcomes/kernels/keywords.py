@@ -1,9 +1,9 @@
-"""Required terms in a text: their number and their layout.
+"""Search of required terms in a text: the share that occurs, and whether in prose or in lists.
 
-Texts are compared NFKC-normalised and case-folded, without invisible format characters, with single blanks. A term
-matches on word boundaries. In scripts without spaces every character is a word, so that a term matches anywhere.
-Text and terms are cut into the same tokens; one linear search finds a term where its tokens follow each other.
-The caller sets the maximum length of a normalised text (`kernels.normalization`).
+Text and terms are NFKC-normalised and case-folded; invisible format characters are dropped and blanks reduced to one.
+A term matches complete words. In scripts without spaces every character is a word, so that a term matches anywhere.
+Text and terms are cut into tokens in the same way, and a linear search finds a term's tokens in a row.
+The caller sets the maximum length of a normalised text (see `kernels.normalization`).
 """
 
 import re
@@ -15,8 +15,8 @@ from itertools import accumulate, chain
 from aex_outcomes.kernels.normalization import (
     UNSPACED_CHARACTER,
     distinct_characters,
-    is_mark,
-    non_letters,
+    is_combining_mark,
+    non_word_characters,
     normalize,
     replace_characters,
     strip_invisible,
@@ -25,44 +25,49 @@ from aex_outcomes.kernels.normalization import (
 _OPEN, _CLOSE = "\x00", "\x01"
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[\n\r。！？；]+")
 _MAX_OCCURRENCES = 1_000
-"""Occurrences of one term that are examined: enough for a share, and bounded for hostile texts."""
+"""Maximum of examined occurrences of one term, because a hostile text may repeat it without limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordLayout:
-    """Layout of terms in a text: spec file 5's `keyword_stats`."""
+    """Occurrence of required terms in a text, in prose or lists: `keyword_stats` of spec file 5."""
 
     found: int
+    """Number of different terms that occur."""
     density: float
     """Share of the text's words that belong to a required term."""
     list_share: float
     """Share of the found terms that occur only in lists or repeats, never in prose."""
 
 
-def searchable_text(text: str, max_length: int | None = None) -> str:
-    """Return the text in the form that `term_share` searches.
+def to_searchable_text(text: str, max_length: int | None = None) -> str:
+    """Return the text normalised and tokenised for `compute_term_share`.
 
-    Raises `NormalizedTooLong` beyond `max_length` code points.
+    Raises `NormalizedTooLong` if it has more than `max_length` code points after normalisation.
     """
     return _join_tokens(_tokens(text, max_length))
 
 
-def term_share(prepared: str, terms: Sequence[str]) -> float:
-    """Return the share of the terms in a text from `searchable_text`; equal normalised terms count once."""
+def compute_term_share(searchable_text: str, terms: Sequence[str]) -> float:
+    """Return the share of the terms that occur in the text, from 0 to 1.
+
+    `searchable_text`: result of `to_searchable_text`. Terms that are equal after normalisation count once.
+    """
     needles = _needles(terms)
-    return sum(needle in prepared for needle in needles) / len(needles)
+    return sum(needle in searchable_text for needle in needles) / len(needles)
 
 
-def distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
-    """Return the normalised terms, each once."""
+def normalize_distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
+    """Return the terms in normalised form, without those that are then equal to an earlier one."""
     return tuple(dict.fromkeys(" ".join(_tokens(term)) for term in terms))
 
 
 def keyword_layout(text: str, terms: Sequence[str], max_length: int | None = None) -> KeywordLayout:
-    """Return the layout of the terms in the text.
+    """Count the terms that occur in the text, and the share of them that occurs only outside prose.
 
-    A segment (sentence or line) is a list where terms make up at least half of its words. It is a repeat where the
-    same segment came before. Raises `NormalizedTooLong` beyond `max_length` normalised code points.
+    Outside prose are lists and repeats. A sentence or line is a list if the terms are at least half of its words. It is
+    a repeat if the same sentence or line came before. Raises `NormalizedTooLong` if the text has more than `max_length`
+    code points after normalisation.
     """
     segments = _segments(text, max_length)
     is_word = {token: _is_word(token) for token in set(chain.from_iterable(segments))}
@@ -105,7 +110,7 @@ def _positions(haystack: str, needle: str) -> list[int]:
 
 
 def _needles(terms: Sequence[str]) -> list[str]:
-    """Return the search texts; a term without tokens matches nothing."""
+    """Return each different term as text to search for; a term without tokens gives one that never occurs."""
     return list(dict.fromkeys(_join_tokens(_tokens(term)) or _CLOSE + _OPEN + _CLOSE for term in terms))
 
 
@@ -114,25 +119,25 @@ def _join_tokens(tokens: Sequence[str]) -> str:
 
 
 def _tokens(text: str, max_length: int | None = None) -> list[str]:
-    """Return words, and single characters of everything else, with single blanks."""
+    """Return the tokens of the text: normalised words, and single characters such as punctuation."""
     plain = " ".join(strip_invisible(normalize(text, max_length)).split())
     return [token for token in _separate(plain).split(_OPEN) if token]
 
 
 def _segments(text: str, max_length: int | None) -> list[list[str]]:
-    """Return the tokens of each sentence or line, normalised as one text: a call for each line is slow."""
+    """Return the tokens of each sentence or line, normalised in one call because one per line is slow."""
     lines = strip_invisible(normalize(_SENTENCE_END.sub("\n", text), max_length)).split("\n")
     plain = "\n".join([" ".join(line.split()) for line in lines])
     return [tokens for line in _separate(plain).split("\n") if (tokens := list(filter(None, line.split(_OPEN))))]
 
 
 def _separate(plain: str) -> str:
-    """Put a mark around each character that is a token of its own."""
+    """Put separators around each character that is a token alone, such as punctuation or a CJK character."""
     characters = distinct_characters(plain)
-    alone = [each for each in non_letters(characters) if each != "\n" and not is_mark(each)]
+    alone = [each for each in non_word_characters(characters) if each != "\n" and not is_combining_mark(each)]
     alone += UNSPACED_CHARACTER.findall(characters)
     return replace_characters(plain, {each: f"{_OPEN}{each}{_OPEN}" for each in alone})
 
 
 def _is_word(token: str) -> bool:
-    return token[:1].isalnum() or token[:1] == "_" or is_mark(token[:1] or " ")
+    return token[:1].isalnum() or token[:1] == "_" or is_combining_mark(token[:1] or " ")

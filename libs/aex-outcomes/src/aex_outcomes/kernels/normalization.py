@@ -1,9 +1,8 @@
-"""Normalisation of texts for search and comparison, and their words in any script.
+"""Normalisation of texts for search and comparison, and division into words in any script.
 
-Texts become NFKC-normalised and case-folded, without invisible characters. Scripts without spaces have a word for
-each character. Canonical ordering takes time quadratic in a run of combining characters. So at most 30 in a row
-count (UAX #15, stream-safe text), more than any writing has. NFKC turns one character into up to 18: the caller
-limits the length of the result.
+Normalised texts are in NFKC and case-folded. In scripts without spaces each character is a word. Of a run of combining
+characters the first 30 are kept, more than any writing has (UAX #15, stream-safe text). NFKC takes time quadratic in
+the length of such a run. It turns one character into up to 18, so that callers limit the length of the result.
 """
 
 import re
@@ -12,12 +11,12 @@ from collections.abc import Iterable, Mapping
 
 _NON_LETTER = re.compile(r"\W")
 _MAX_EXPANSION = 18
-"""Characters that one may become under NFKC."""
+"""Maximum of characters that NFKC makes of one."""
 _PIECE = 50_000
 _LONGEST_RUN = 30
-"""Combining characters in a row that count; further ones are dropped, in texts and in terms."""
+"""Combining characters in a row that are kept; further ones are dropped, in texts and in terms."""
 _HIDDEN_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
-"""Characters that are no combining ones, but expand to combining ones only."""
+"""Characters that are not combining, but that NFKC expands to combining ones only."""
 _INVISIBLE = {"Cf": "", "Cc": " "}
 """Format characters (soft hyphens, joiners, zero-width blanks) are dropped; control characters become blanks."""
 _ASCII = "".join(map(chr, range(128)))
@@ -26,11 +25,14 @@ _FEW_CHARACTERS = 40
 
 
 class NormalizedTooLong(ValueError):
-    """A normalised text longer than the caller's limit."""
+    """Error for a text that is longer than the caller's limit after normalisation."""
 
 
 def normalize(text: str, max_length: int | None) -> str:
-    """Return the normalised text. Raises `NormalizedTooLong` beyond `max_length` code points."""
+    """Return the text in NFKC, case-folded, with at most 30 combining characters in a row.
+
+    Raises `NormalizedTooLong` if the result has more than `max_length` code points; None sets no limit.
+    """
     safe = _stream_safe(text)
     if max_length is not None and not safe.isascii() and len(safe) * _MAX_EXPANSION > max_length:
         left = max_length
@@ -42,7 +44,7 @@ def normalize(text: str, max_length: int | None) -> str:
 
 
 def _stream_safe(text: str) -> str:
-    """Drop what follows the first 30 of a run of combining characters, in linear time."""
+    """Keep the first 30 characters of each run of combining characters, in linear time."""
     if text.isascii():
         return text
     marks = [each for each in _NON_LETTER.findall(distinct_characters(text)) if unicodedata.combining(each)]
@@ -55,37 +57,40 @@ def _stream_safe(text: str) -> str:
 
 
 def strip_invisible(text: str) -> str:
-    """Drop format characters, and replace control characters other than line feeds by blanks."""
-    return replace_characters(text, invisible_replacements(non_letters(distinct_characters(text))))
+    """Drop invisible format characters, and replace control characters other than line feeds by blanks."""
+    return replace_characters(text, find_invisible_replacements(non_word_characters(distinct_characters(text))))
 
 
-def invisible_replacements(characters: Iterable[str]) -> dict[str, str]:
-    """Return the replacements of invisible characters, without line feeds."""
+def find_invisible_replacements(characters: Iterable[str]) -> dict[str, str]:
+    """Return the replacement of each invisible one of these characters; line feeds are left out.
+
+    Format characters are replaced by nothing, control characters by a blank.
+    """
     kinds = {each: unicodedata.category(each) for each in characters if each != "\n"}
     return {each: _INVISIBLE[kind] for each, kind in kinds.items() if kind in _INVISIBLE}
 
 
-def non_letters(characters: str) -> list[str]:
-    """Return the characters that are no letter, digit or underscore."""
+def non_word_characters(characters: str) -> list[str]:
+    """Return those of the characters that are no letter, digit or underscore."""
     return _NON_LETTER.findall(characters)
 
 
 def distinct_characters(text: str) -> str:
-    """Return the characters of a text, each once."""
+    """Return the different characters of a text, each once, in no particular order."""
     return "".join(filter(text.__contains__, _ASCII) if text.isascii() else set(text))
 
 
-def replace_characters(text: str, table: Mapping[str, str]) -> str:
-    """Replace characters by table. No replacement may contain another key of the table."""
-    if len(table) > _FEW_CHARACTERS:
-        return text.translate({ord(character): replacement for character, replacement in table.items()})
-    for character, replacement in table.items():
+def replace_characters(text: str, replacements: Mapping[str, str]) -> str:
+    """Replace each character that is a key; no replacement may contain another key."""
+    if len(replacements) > _FEW_CHARACTERS:
+        return text.translate({ord(character): replacement for character, replacement in replacements.items()})
+    for character, replacement in replacements.items():
         text = text.replace(character, replacement)
     return text
 
 
-def is_mark(character: str) -> bool:
-    """Return True for a combining character, which is part of the word around it."""
+def is_combining_mark(character: str) -> bool:
+    """Return True for a combining mark, such as an accent: it belongs to the word around it."""
     return unicodedata.category(character)[0] == "M"
 
 
@@ -115,20 +120,26 @@ UNSPACED_CHARACTER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for firs
 _WITHIN_CLAUSES = frozenset(" -'\u2019\u2010\u2011")
 
 
-def words_of(text: str, max_length: int | None = None) -> list[str]:
-    """Return the normalised words of the text. Raises `NormalizedTooLong` beyond `max_length` code points."""
+def split_words(text: str, max_length: int | None = None) -> list[str]:
+    """Return the normalised words of the text; in scripts without spaces, each character is a word.
+
+    Raises `NormalizedTooLong` if the text has more than `max_length` code points after normalisation.
+    """
     return _separate_words(normalize(text, max_length)).split()
 
 
-def clauses_of(text: str) -> list[list[str]]:
-    """Return the words of each clause: lines and marks end a clause, except marks within words."""
+def split_clauses(text: str) -> list[list[str]]:
+    """Return the normalised words of each clause.
+
+    The end of a line and punctuation end a clause; hyphens and apostrophes do not.
+    """
     return [words for clause in _separate_words(normalize(text, None)).split("\n") if (words := clause.split())]
 
 
 def _separate_words(text: str) -> str:
-    """Replace characters between words: line feeds where a clause ends, blanks elsewhere."""
+    """Replace the characters between words: by line feeds where a clause ends, by blanks elsewhere."""
     characters = distinct_characters(text)
-    others = [each for each in non_letters(characters) if not (each.isspace() or is_mark(each))]
+    others = [each for each in non_word_characters(characters) if not (each.isspace() or is_combining_mark(each))]
     table = {each: f" {each} " for each in UNSPACED_CHARACTER.findall(characters)}
     table |= {each: " " if each in _WITHIN_CLAUSES else "\n" for each in others}
-    return replace_characters(text, table | invisible_replacements(others))
+    return replace_characters(text, table | find_invisible_replacements(others))

@@ -1,7 +1,7 @@
-"""Patterns on RE2, in time linear in the text, with a bound on their complexity.
+"""Regular expressions on RE2, which takes time linear in the text, with a limit on their complexity.
 
-RE2's time is linear in the text, times the states alive at a character: a million characters take about a second
-for 200 states. A counted repetition of a few characters makes thousands of states.
+RE2's time is the length of the text times the states that it follows at a character. A million characters take about a
+second for 200 states, and a counted repetition of a few characters can make thousands of states.
 """
 
 import re
@@ -29,25 +29,30 @@ _SINGLE_STATE = frozenset({"kind", "class", "dot"})
 
 @dataclass(slots=True)
 class _Group:
-    """States of the atoms between two brackets: those before the last atom, and those of the last atom."""
+    """Count of the states of a pattern's group, while it is read."""
 
     before: int = 0
+    """States of all atoms before the last one."""
     last: int = 0
+    """States of the last atom, which a repetition may multiply."""
     choice: bool = False
+    """True if the group has alternatives."""
 
     def add_atom(self, states: int) -> None:
+        """Add an atom with this number of states as the last one."""
         self.before, self.last = self.before + self.last, states
 
     @property
     def complexity(self) -> int:
-        """Return the states of the group; branches of plain letters count one in total, since few stay alive."""
+        """Return the number of states of the group; alternatives of plain letters count as one in total."""
         return self.before + self.last + self.choice
 
 
 def pattern_complexity(pattern: str) -> int:
-    """Return the number of RE2 states: classes and repeated atoms, multiplied by their counts.
+    """Return an estimate of the RE2 states that a text can keep active at once.
 
-    Plain letters count 0: few of them are alive at once.
+    Each character class and each repeated atom is a state, multiplied by the count of its repetition. Plain letters
+    are none.
     """
     groups, position = [_Group()], 0
     while position < len(pattern):
@@ -86,21 +91,23 @@ def _read_token(groups: list[_Group], token: re.Match[str]) -> None:
 MAX_PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one compiled pattern."""
 MAX_COMPLEXITY = 600
-"""States of a pattern: with 600 a million hostile characters take some two seconds, with thousands minutes."""
+"""Maximum of states of a pattern: with 600, a million hostile characters take two seconds, with thousands minutes."""
 
 
 class InvalidPattern(ValueError):
-    """A pattern that RE2 refuses or that takes too long; the message does not quote it: it is secret."""
+    """Error for a pattern that RE2 refuses or that is too complex; it does not quote the secret pattern."""
 
 
 class Pattern(Protocol):
-    """A compiled pattern."""
+    """Compiled pattern."""
 
-    def search(self, text: str) -> Any: ...
+    def search(self, text: str) -> Any:
+        """Return a match anywhere in the text, or None."""
+        ...
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise `InvalidPattern` for a pattern that does not compile or repeats too much."""
+    """Raise `InvalidPattern` for a pattern that does not compile or that is too complex."""
     compile_pattern(pattern)
     found = pattern_complexity(pattern)
     if found > MAX_COMPLEXITY:
@@ -111,7 +118,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def compile_pattern(pattern: str) -> Pattern:
-    """Compile a pattern for `search`. Raises `InvalidPattern`."""
+    """Compile a pattern with RE2, whatever its complexity. Raises `InvalidPattern` if RE2 refuses it."""
     import re2  # noqa: PLC0415 needed only by works with a pattern
 
     options = re2.Options()

@@ -1,11 +1,11 @@
 """ROUGE-N and ROUGE-L f-measures (Lin 2004), equal to the package rouge-score without stemmer.
 
-The tokens are rouge-score's: the text in lower case, split at everything but a–z and 0–9. Text in other scripts has
-no tokens and scores 0. ROUGE-L's time grows with the product of two lengths: beyond `MAX_STEPS` it is refused.
+The tokens are those of rouge-score: the text in lower case, split at everything but a–z and 0–9. Text in other scripts
+has no tokens and scores 0. ROUGE-L's time grows with the product of two lengths, and is refused beyond `MAX_STEPS`.
 
-Both ways to compute the longest common subsequence are bit-parallel (Hyyrö 2004; Crochemore et al. 2001): one
-addition updates a row of the table. rapidfuzz uses words of 64 bits and hash maps for tokens after the first 256.
-Long texts of many different words take it ten times as long as Python's big integers, which are used for those.
+The longest common subsequence is computed in one of two ways. Both are bit-parallel (Hyyrö 2004; Crochemore et al.
+2001): one addition updates a row of the table. rapidfuzz uses words of 64 bits, and hash maps for more than 256 tokens.
+For long texts of many different words Python's big integers are used instead, which are ten times as fast there.
 """
 
 import re
@@ -14,43 +14,45 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aex_outcomes.kernels.bleu import ngram_count, ngrams, shared_counts
+from aex_outcomes.kernels.bleu import count_ngrams, ngrams, shared_count_per_reference
 
 _FEW_TOKENS = 256
 _LONG = 400_000_000
 """Product of the two lengths above which rapidfuzz's hash maps exceed the processor's cache."""
 BLOCK_BITS = 16_384
-"""Least width of a big integer: the masks of a block take 32 MB at most."""
+"""Smallest number of bits of a big integer; the masks of a block then take at most 32 MB."""
 _WIDEST = 65_536
 _MASK_BITS = 16 << 23
-"""Bits of all masks of a block: with few tokens wider integers fit, which are faster."""
+"""Bits of all masks of a block: with few different tokens the integers may be wider, which is faster."""
 
 
-def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence.
+def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence of two lists of tokens.
 
-    Tokens of only one side are dropped first. The others become small numbers, because rapidfuzz compares hashes, which
-    could collide.
+    Tokens are numbered first, because rapidfuzz compares their hashes, which could collide.
     """
     numbers = {token: number for number, token in enumerate(set(left).intersection(right))}
     left_numbers = [numbers[token] for token in left if token in numbers]
     right_numbers = [numbers[token] for token in right if token in numbers]
     if len(numbers) > _FEW_TOKENS and len(left_numbers) * len(right_numbers) > _LONG:
         block_bits = max(BLOCK_BITS, min(_WIDEST, _MASK_BITS // len(numbers)))
-        return lcs_by_big_integers(left_numbers, right_numbers, block_bits)
+        return lcs_length_by_big_integers(left_numbers, right_numbers, block_bits)
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415 tens of milliseconds that only ROUGE-L needs
 
     return LCSseq.similarity(left_numbers, right_numbers)
 
 
-def lcs_by_big_integers(left: Sequence[int], right: Sequence[int], block_bits: int = BLOCK_BITS) -> int:
-    """Return the length, block by block of `left`, with one carry bit for each token of `right`."""
+def lcs_length_by_big_integers(left: Sequence[int], right: Sequence[int], block_bits: int = BLOCK_BITS) -> int:
+    """Return the length of the longest common subsequence, computed with integers of `block_bits` bits.
+
+    `left` is processed in blocks of as many tokens, which pass on one carry bit for each token of `right`.
+    """
     carries = bytearray(len(right))
     return sum(_block(left[start : start + block_bits], right, carries) for start in range(0, len(left), block_bits))
 
 
 def _block(left: Sequence[int], right: Sequence[int], carries: bytearray) -> int:
-    """Return the number of bits of the block's row that end as 0, and write the carries of the next block."""
+    """Return the block's share of the length, and replace `carries` by those for the next block."""
     masks = _position_masks(left)
     beyond = 1 << len(left)
     row = beyond - 1
@@ -69,7 +71,7 @@ def _block(left: Sequence[int], right: Sequence[int], carries: bytearray) -> int
 
 
 def _position_masks(left: Sequence[int]) -> dict[int, int]:
-    """Return the bits of each token's positions."""
+    """Return for each token an integer whose bits are set at the token's positions."""
     positions: dict[int, list[int]] = {}
     for position, token in enumerate(left):
         positions.setdefault(token, []).append(position)
@@ -84,18 +86,18 @@ def _position_masks(left: Sequence[int]) -> dict[int, int]:
 
 _OF_TOKENS = f"{string.ascii_lowercase}{string.digits}".encode()
 _BLANKED = bytes(each if each in _OF_TOKENS else ord(" ") for each in range(256))
-"""Table for `bytes.translate`: a blank for every separator of tokens."""
+"""Table for `bytes.translate` that replaces every separator of tokens by a blank."""
 MAX_STEPS = 60_000_000_000
-"""Tokens of the candidate times (tokens of all references, and 1,000 for each reference), for ROUGE-L."""
+"""Maximum for ROUGE-L of the candidate's tokens times (all references' tokens, and 1,000 for each reference)."""
 MAX_REFERENCE_TOKENS = 200_000
-"""Tokens of all references together: a candidate up to half as long again is never refused."""
+"""Maximum tokens of all references together; a candidate half as long again is never refused."""
 _STEPS_OF_A_REFERENCE = 1_000
 """Cost of searching a candidate for one reference's tokens, in steps for each token of the candidate."""
 _TYPE = re.compile(r"rouge([1-9]|L)")
 
 
 class TooManySteps(ValueError):
-    """A candidate too long for ROUGE-L against these references."""
+    """Error for a candidate that is too long to compute ROUGE-L with these references."""
 
 
 def is_rouge_type(name: str) -> bool:
@@ -103,41 +105,41 @@ def is_rouge_type(name: str) -> bool:
     return _TYPE.fullmatch(name) is not None
 
 
-def tokenize(text: str) -> list[str]:
-    """Return the tokens of a text, as rouge-score's default tokenizer makes them."""
+def tokenize_for_rouge(text: str) -> list[str]:
+    """Return the words of a–z and 0–9 in lower case, as rouge-score's default tokenizer does."""
     in_ascii = text.lower().encode("ascii", "replace")  # question marks replace the rest and separate as well
     return in_ascii.translate(_BLANKED).decode("ascii").split()
 
 
 @dataclass(frozen=True, slots=True)
 class RougeReference:
-    """A reference text, tokenised and counted once for all candidates."""
+    """Reference text, tokenised and counted once for all candidates."""
 
     tokens: Sequence[str]
     counts: Mapping[int, Mapping[Hashable, int]]
-    """N-gram counts by each requested order."""
+    """Count of each n-gram, by n; only for the n of the requested types."""
 
     @classmethod
     def prepare(cls, text: str, types: Sequence[str]) -> "RougeReference":
-        """Prepare a text for the given types."""
-        tokens = tokenize(text)
+        """Tokenise a text, and count its n-grams for the ROUGE types, such as `rouge2` or `rougeL`."""
+        tokens = tokenize_for_rouge(text)
         orders = {int(each[5:]) for each in types if each != "rougeL"}
         return cls(tokens, {order: Counter(ngrams(tokens, order)) for order in orders})
 
 
 def rouge(
-    candidate: str, references: Sequence[RougeReference], types: Sequence[str], *, cut: bool = False
+    candidate: str, references: Sequence[RougeReference], types: Sequence[str], *, truncate: bool = False
 ) -> dict[str, float]:
-    """Return the f-measure of each type, in [0, 1]; of several references the best one for each type.
+    """Return the f-measure of a candidate's text by ROUGE type, from 0 to 1, with its best reference each.
 
-    Formula and choice as `rouge_score.RougeScorer(types).score_multi(references, candidate)`.
-    Raises `TooManySteps` for a candidate too long for rougeL among the types. With `cut` only as many of its first
-    tokens count, for all types.
+    The figures equal `rouge_score.RougeScorer(types).score_multi(references, candidate)`. If the types include `rougeL`
+    and the candidate is too long for it, raises `TooManySteps`. With `truncate` the candidate's first tokens are used
+    instead, for all types.
     """
-    tokens = tokenize(candidate)
+    tokens = tokenize_for_rouge(candidate)
     limit = MAX_STEPS // sum(len(reference.tokens) + _STEPS_OF_A_REFERENCE for reference in references)
     if len(tokens) > limit and "rougeL" in types:
-        if not cut:
+        if not truncate:
             raise TooManySteps("the text has too many words for ROUGE-L against the references")
         tokens = tokens[:limit]
     return {each: max(_scores(tokens, references, each)) for each in types}
@@ -145,12 +147,12 @@ def rouge(
 
 def _scores(candidate: Sequence[str], references: Sequence[RougeReference], rouge_type: str) -> list[float]:
     if rouge_type == "rougeL":
-        order, shared = 1, [longest_common_subsequence(each.tokens, candidate) for each in references]
+        order, shared = 1, [lcs_length(each.tokens, candidate) for each in references]
     else:
         order = int(rouge_type[5:])
-        shared = shared_counts([each.counts[order] for each in references], ngrams(candidate, order))
-    length = ngram_count(candidate, order)
-    lengths = [ngram_count(each.tokens, order) for each in references]
+        shared = shared_count_per_reference([each.counts[order] for each in references], ngrams(candidate, order))
+    length = count_ngrams(candidate, order)
+    lengths = [count_ngrams(each.tokens, order) for each in references]
     return [_f_measure(count, length, each) for count, each in zip(shared, lengths, strict=True)]
 
 

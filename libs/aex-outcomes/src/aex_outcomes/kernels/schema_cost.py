@@ -1,12 +1,12 @@
-"""Bounds on the evaluations of subschemas by one instance, checked before a schema is used.
+"""Worst-case cost of a JSON Schema, counted in evaluations of subschemas, and its limit.
 
-The compiled validator evaluates a subschema for each path that leads to it. Definitions that refer twice to the
-next one take time exponential in their number. It caches verdicts only for references to an enclosing subschema.
-The worst case of each subschema is the sum of:
+A schema is checked before it is used, because an exponential one would block its validator: definitions that each refer
+twice to the next one. The validator evaluates a subschema once for each path that leads to it. It caches verdicts only
+for references to an enclosing subschema. The cost of a subschema is the sum of:
 
-- one for itself, and all subschemas at the same instance;
-- of those for the instance's children, the most expensive that one child can meet;
-- for `unevaluatedProperties` and `unevaluatedItems`, those at the same instance once more.
+- one for itself, and the costs of all subschemas at the same instance;
+- the largest cost that a single child of the instance can cause;
+- for `unevaluatedProperties` and `unevaluatedItems`, the costs at the same instance once more.
 
 A reference to an enclosing subschema counts as one.
 """
@@ -19,22 +19,21 @@ from aex_outcomes.kernels.schema_graph import SchemaGraph, Subschema, TooManyTar
 
 MAX_EVALUATIONS = 100_000
 MAX_REPEATED = 40_000_000
-"""Evaluations of one cycle of subschemas, times the ways around it.
-
-The validator does not cache the last round, in which it follows all ways of each way.
-"""
+"""Maximum of a cycle's evaluations times the number of ways around it: the validator does not cache the last round."""
 _BEYOND = MAX_EVALUATIONS + 1
-"""Upper end of counts: numbers with thousands of digits would take time as well."""
+"""Value at which counts stop growing, because numbers with thousands of digits would take time."""
 
 Edges = Sequence[Sequence[int]]
+"""Numbers of the nodes that each node leads to."""
 
 
-def is_too_complex(text: str) -> bool:
-    """Return True for a valid schema, as JSON text, that can exceed `MAX_EVALUATIONS`.
+def is_schema_too_complex(schema_text: str) -> bool:
+    """Return True if an instance can cause more than `MAX_EVALUATIONS` evaluations of subschemas.
 
-    Takes time linear in its size. Raises `Unresolvable` for a reference that cannot be followed.
+    `schema_text`: a valid JSON Schema as JSON. Takes time linear in its length. Raises `Unresolvable` for a reference
+    that cannot be followed.
     """
-    schema = json.loads(text)
+    schema = json.loads(schema_text)
     if not isinstance(schema, dict):
         return False
     try:
@@ -45,24 +44,21 @@ def is_too_complex(text: str) -> bool:
 
 
 def _has_branching_cycle(subschemas: Sequence[Subschema]) -> bool:
-    """Return True for a cycle at the same instance with more than one way around.
+    """Return True if subschemas at the same instance form a cycle with more than one way around it.
 
-    A single way ends where it began. Several are combined in all orders, and verdicts on scalars are not cached.
+    The validator would combine several ways in all orders, because it does not cache verdicts on scalars.
     """
-    edges = [each.same_instance for each in subschemas]
+    edges = [each.same_instance_targets for each in subschemas]
     return any(
         sum(target in group for number in group for target in edges[number]) > len(group)
-        for group in map(frozenset, components(edges))
+        for group in map(frozenset, strongly_connected_components(edges))
     )
 
 
 def _exceeds_limits(subschemas: Sequence[Subschema]) -> bool:
-    """Return True if a subschema costs too much, or a cycle multiplies its cost too often.
-
-    The entry point decides how often a cycle is passed: at most as often as there are ways through each member once.
-    """
+    """Return True if the cost of a subschema, or of a cycle times the ways around it, exceeds its limit."""
     cost, marking = [1] * len(subschemas), [1] * len(subschemas)  # 1 until counted: what leads back
-    for component in components([each.targets for each in subschemas]):
+    for component in strongly_connected_components([each.targets for each in subschemas]):
         group, ways = frozenset(component), 1
         for number in component:
             each = subschemas[number]
@@ -82,7 +78,7 @@ def _same_instance_cost(each: Subschema, cost: Mapping[int, int] | Sequence[int]
 
 
 def _children_cost(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> int:
-    """Return the cost at the most expensive child: a property, an item, or a property's name."""
+    """Return the cost of the instance's most expensive child: a property, an item, or a property's name."""
     of_property, of_item = (
         max((cost[number] for number in either), default=0) + sum(cost[number] for number in every)
         for either, every in ((each.property_schemas, each.pattern_schemas), (each.item_schemas, each.contains_schemas))
@@ -91,23 +87,24 @@ def _children_cost(each: Subschema, cost: Mapping[int, int] | Sequence[int]) -> 
 
 
 def _marking_cost(each: Subschema, cost: Sequence[int], marking: Sequence[int]) -> int:
-    """Return the cost of finding the evaluated children: applied subschemas are evaluated a second time."""
+    """Return the cost of finding out which children are evaluated, by evaluating applied subschemas again."""
     applied = sum(cost[number] for number in each.applicators)
     of_children = max(sum(cost[number] for number in every) for every in (each.pattern_schemas, each.contains_schemas))
     return 1 + applied + _same_instance_cost(each, marking) + of_children
 
 
 def _multiplicity(each: Subschema, group: frozenset[int]) -> int:
-    """Return how often the subschema leads on within its group, at one instance or child."""
+    """Return in how many ways the subschema leads to members of its group, at one instance or child."""
     inside = {number: int(number in group) for number in each.targets}
     unevaluated = sum(inside[number] for number in each.applicators) if each.unevaluated else 0
     return _same_instance_cost(each, inside) + unevaluated + _children_cost(each, inside)
 
 
-def components(edges: Edges) -> list[list[int]]:
-    """Return the strongly connected components (Tarjan), each after those that it leads to.
+def strongly_connected_components(edges: Edges) -> list[list[int]]:
+    """Return the strongly connected components of a graph (Tarjan), each after those that it leads to.
 
-    Each lists its numbers in the order in which a search from the first number leaves them. Not recursive.
+    `edges`: for each node, the numbers of the nodes that it leads to. A component lists its nodes in the order in which
+    a depth-first search leaves them. The search does not recurse.
     """
     low, entered, left = [0] * len(edges), [0] * len(edges), [0] * len(edges)
     done, pending, clock = [False] * len(edges), list[int](), count(1)

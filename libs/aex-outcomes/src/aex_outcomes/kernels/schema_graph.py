@@ -1,4 +1,4 @@
-"""Graph of the subschemas of a schema: those at the same instance, and those at its children."""
+"""Graph of a JSON Schema: the subschemas that each one applies, to its instance or to children of it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,56 +13,58 @@ _BY_NAME = frozenset({"dependentSchemas", "dependencies", "properties", "pattern
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _NO_SCHEMAS = ("const", "enum", "default", "examples")
 _ROOT = "aex:/"
-"""Address of a schema without one: the base of `$id` and `$ref` without an address."""
+"""Address of a schema that gives none: relative `$id` and `$ref` are resolved against it."""
 _PUBLISHED = ("http://json-schema.org/", "https://json-schema.org/")
-"""Addresses of the meta-schemas; the validator knows that of the schema's own draft."""
+"""Beginnings of the addresses of published meta-schemas."""
 _MAX_TARGETS = 500_000
-"""Limit for a schema with many subschemas at one address and many references to it, which multiply."""
+"""Maximum of targets of all references: many subschemas at one address and many references to it multiply."""
 
 Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Subschema:
-    """Numbers of the subschemas that a subschema leads to, in groups that one instance may meet."""
+    """Node of the graph: numbers of the subschemas that a subschema applies, by what they apply to."""
 
     applicators: tuple[int, ...] = ()
-    """Same instance: `allOf`, `not`, `if` and similar keywords."""
+    """Apply to the same instance by `allOf`, `not`, `if` and similar keywords."""
     references: tuple[tuple[int, ...], ...] = ()
-    """Same instance, by reference: one of each reference's possible targets."""
+    """Apply to the same instance by reference; each reference has one of its possible targets."""
     property_schemas: tuple[int, ...] = ()
-    """At most one meets a property: `properties`, `additionalProperties`."""
+    """Apply to properties, at most one to each: `properties`, `additionalProperties`."""
     pattern_schemas: tuple[int, ...] = ()
-    """Schemas that may apply to a property: `patternProperties`, `unevaluatedProperties`."""
+    """Apply to properties, possibly all to one: `patternProperties`, `unevaluatedProperties`."""
     item_schemas: tuple[int, ...] = ()
-    """At most one meets an item: `prefixItems`, `items`."""
+    """Apply to items, at most one to each: `prefixItems`, `items`."""
     contains_schemas: tuple[int, ...] = ()
-    """Schemas that apply to each item: `contains`, `unevaluatedItems`."""
+    """Apply to each item: `contains`, `unevaluatedItems`."""
     name_schemas: tuple[int, ...] = ()
-    """Meet the names of the properties."""
+    """Apply to the names of the properties."""
     unevaluated: bool = False
-    """True if it must find out which children the subschemas at the same instance evaluated."""
+    """True with `unevaluatedProperties` or `unevaluatedItems`, which depend on what other subschemas evaluated."""
 
     @property
-    def same_instance(self) -> tuple[int, ...]:
+    def same_instance_targets(self) -> tuple[int, ...]:
+        """Return the numbers of the subschemas that may apply to the same instance."""
         return self.applicators + tuple(chain.from_iterable(self.references))
 
     @property
     def targets(self) -> tuple[int, ...]:
+        """Return the numbers of all subschemas that this one leads to."""
         of_children = (self.property_schemas, self.pattern_schemas, self.item_schemas, self.contains_schemas)
-        return (*self.same_instance, *chain(*of_children), *self.name_schemas)
+        return (*self.same_instance_targets, *chain(*of_children), *self.name_schemas)
 
 
 class Unresolvable(ValueError):
-    """A reference without a target."""
+    """Error for a reference without a target."""
 
 
 class TooManyTargets(ValueError):
-    """References with more possible targets in total than the limit."""
+    """Error for references that have more possible targets in total than the limit."""
 
 
 class SchemaGraph:
-    """Numbered subschemas that a valid schema leads to. The schema itself is number 0."""
+    """Numbered list of the subschemas that a valid schema leads to; the schema itself is number 0."""
 
     def __init__(self, schema: Schema) -> None:
         draft = str(schema.get("$schema", ""))
@@ -87,7 +89,7 @@ class SchemaGraph:
         return number
 
     def _numbers_in(self, values: Iterable[Any]) -> tuple[int, ...]:
-        """Return the numbers of schemas with keywords: `true` and `false` cost nothing."""
+        """Return the numbers of the schemas among the values, without `true` and `false`, which cost nothing."""
         return tuple(self._number_of(each) for each in values if isinstance(each, dict))
 
     def _numbers_of(self, schema: Schema, *keywords: str) -> tuple[int, ...]:
@@ -107,7 +109,7 @@ class SchemaGraph:
         )
 
     def _index(self) -> None:
-        """Index the addresses of all subschemas that have one, and the base of each."""
+        """Index the subschemas by address and anchor, and record the base addresses of each."""
         pending: list[tuple[Any, tuple[str, ...]]] = [(self._schema, (_ROOT,))]
         self._at[_ROOT] = [self._schema]
         while pending:
@@ -119,7 +121,10 @@ class SchemaGraph:
                 pending.extend((each, bases) for key, each in value.items() if key not in _NO_SCHEMAS)
 
     def _index_addresses(self, schema: Schema, bases: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the bases of the schema's content: two where drafts disagree on `$id` beside `$ref`."""
+        """Index a schema's own address and anchors, and return the base addresses for its content.
+
+        There are two where drafts disagree on the meaning of `$id` beside `$ref`.
+        """
         address = schema.get(self._id)
         if isinstance(address, str):
             own = tuple(_join_address(base, address) for base in bases[:1])
@@ -140,7 +145,7 @@ class SchemaGraph:
         return bases
 
     def _reference_targets(self, schema: Schema) -> Iterator[list[Any]]:
-        """Yield the possible targets of each reference; a dynamic one depends on the path to it."""
+        """Yield the possible targets of each reference; a dynamic reference may have several."""
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             reference = schema.get(keyword)
             if isinstance(reference, str):
@@ -155,7 +160,7 @@ class SchemaGraph:
             raise TooManyTargets
 
     def _targets(self, reference: str, bases: tuple[str, ...]) -> list[Any]:
-        """Return the possible targets of a reference: several where an address occurs twice."""
+        """Return the possible targets of a reference: several if an address occurs more than once."""
         found: dict[int, Any] = {}
         for base in bases:
             address = _join_address(base, reference)

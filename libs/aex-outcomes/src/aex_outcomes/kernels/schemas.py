@@ -1,8 +1,8 @@
-r"""JSON Schema: compiled once, never fetching a reference, with patterns on a linear-time engine.
+r"""Validation of outputs by JSON Schema, without fetching references and with patterns in linear time.
 
-Draft 2020-12 unless `$schema` names another published draft; `format` is an annotation, not a check. The verdicts
-are those of the package jsonschema, for which two keywords are replaced. Only patterns follow ECMA-262, as the
-standard demands: `\d` and `\w` are ASCII, and `$` is the very end.
+The draft is 2020-12 unless `$schema` names another published one; `format` is an annotation, not a check. Verdicts
+equal those of the package jsonschema, for which two keywords of the compiled validator are replaced. Only patterns
+differ: they follow ECMA-262, as the standard demands. So `\d` and `\w` are ASCII, and `$` is the very end.
 """
 
 import json
@@ -14,35 +14,38 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aex_outcomes.json_values import join_pointer
-from aex_outcomes.kernels.schema_cost import MAX_EVALUATIONS, is_too_complex
+from aex_outcomes.kernels.schema_cost import MAX_EVALUATIONS, is_schema_too_complex
 from aex_outcomes.kernels.schema_graph import Unresolvable
 
 if TYPE_CHECKING:
     from jsonschema_rs import KeywordValidator
 
 _WITH_DEPENDENCIES = ("draft-03", "draft-04", "draft-06", "draft-07")
-"""Later drafts split `dependencies` into two keywords and ignore it."""
+"""Drafts with the keyword `dependencies`; later drafts ignore it."""
 
 
 class NotMultiple(ValueError):
-    """An instance that is no multiple of the keyword's value."""
+    """Error for a number that is no multiple of the keyword's value."""
 
 
 class MultipleOf:
-    """Keyword `multipleOf` on doubles, as in jsonschema: 0.3 is no multiple of 0.1, unlike as decimals."""
+    """Keyword `multipleOf`, computed with doubles as in jsonschema: 0.3 is no multiple of 0.1."""
 
     def __init__(self, parent: Mapping[str, Any], value: Any, path: list[str | int]) -> None:  # noqa: ARG002 the protocol
         self._divisor: int | float = float(value) if isinstance(value, Decimal) else value
 
     def validate(self, instance: Any) -> None:
-        """Raise `NotMultiple` for such a number; accept everything else."""
+        """Raise `NotMultiple` for a number that is no multiple; accept every other value."""
         number = float(instance) if isinstance(instance, Decimal) else instance
         if isinstance(number, int | float) and not isinstance(number, bool) and not is_multiple(number, self._divisor):
             raise NotMultiple
 
 
 def is_multiple(number: int | float, divisor: int | float) -> bool:
-    """Apply jsonschema's rule: the remainder for an integer divisor, else an integer quotient."""
+    """Return True if the number is a multiple of the divisor, by the rule of the package jsonschema.
+
+    An integer divisor must leave no remainder; for any other divisor the quotient must be an integer.
+    """
     try:
         if isinstance(divisor, int):
             return number % divisor == 0
@@ -53,15 +56,16 @@ def is_multiple(number: int | float, divisor: int | float) -> bool:
 
 
 class IgnoredKeyword:
-    """A keyword without effect: it accepts every instance."""
+    """Keyword without effect: it accepts every instance."""
 
     def __init__(self, parent: Mapping[str, Any], value: Any, path: list[str | int]) -> None: ...
 
-    def validate(self, instance: Any) -> None: ...
+    def validate(self, instance: Any) -> None:
+        """Accept the instance."""
 
 
 def _keywords_for(text: str) -> "dict[str, type[KeywordValidator]]":
-    """Return the keywords to replace in a schema, given as JSON text; each replaced one costs time."""
+    """Return the replaced keywords that the schema, as JSON text, uses; each costs time in the validator."""
     replaced: dict[str, type[KeywordValidator]] = {"multipleOf": MultipleOf} if '"multipleOf"' in text else {}
     if '"dependencies"' in text:
         schema = json.loads(text)
@@ -75,7 +79,10 @@ MAX_SCHEMA_LENGTH = 1_000_000
 
 
 class InvalidSchema(ValueError):
-    """A schema that cannot be used. `path` points into it; the message does not quote it."""
+    """Error for a schema that cannot be used.
+
+    `path` is a JSON pointer into it. The message does not quote it.
+    """
 
     def __init__(self, path: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -84,19 +91,21 @@ class InvalidSchema(ValueError):
 
 
 class InvalidInstance(ValueError):
-    """An instance that JSON cannot represent."""
+    """Error for an instance that JSON cannot represent."""
 
 
 class Validator(Protocol):
-    """A compiled schema."""
+    """Compiled schema."""
 
-    def is_valid(self, instance: Any, /) -> bool: ...
+    def is_valid(self, instance: Any, /) -> bool:
+        """Return True if the instance conforms to the schema."""
+        ...
 
 
-def schema_text(schema: Mapping[str, Any]) -> str:
+def serialize_schema(schema: Mapping[str, Any]) -> str:
     """Return the schema as JSON text, the form that is compiled and cached.
 
-    Raises `InvalidSchema` for a schema that JSON cannot represent, or nested too deeply.
+    Raises `InvalidSchema` for a schema that JSON cannot represent or that is nested too deeply.
     """
     try:
         return json.dumps(schema, ensure_ascii=False)
@@ -104,30 +113,30 @@ def schema_text(schema: Mapping[str, Any]) -> str:
         raise InvalidSchema("", "invalid_schema", "Not JSON, or nested too deeply") from None
 
 
-def compile_schema(text: str) -> Validator:
-    """Compile a schema.
+def compile_schema(schema_text: str) -> Validator:
+    """Compile a schema from its JSON text.
 
-    Raises `InvalidSchema` for a bad keyword or pattern, for every reference to outside, and for a schema whose
-    subschemas are evaluated too often.
+    Raises `InvalidSchema` for an invalid keyword or pattern, a reference that leads outside the schema, and a schema
+    that is too long or too complex.
     """
     import jsonschema_rs  # noqa: PLC0415 needed only by works with a schema
 
-    if len(text) > MAX_SCHEMA_LENGTH:
+    if len(schema_text) > MAX_SCHEMA_LENGTH:
         raise InvalidSchema("", "schema_too_large", f"A schema may have {MAX_SCHEMA_LENGTH} characters")
     try:
         validator: Validator = jsonschema_rs.validator_for(
-            text,
+            schema_text,
             validate_formats=False,
             offline=True,
             pattern_options=jsonschema_rs.RegexOptions(),
-            keywords=_keywords_for(text),
+            keywords=_keywords_for(schema_text),
         )
     except jsonschema_rs.ValidationError as error:
         raise _invalid_schema(error) from None
     except (ValueError, RecursionError):
         raise InvalidSchema("", "invalid_schema", "Not a valid JSON Schema") from None
     try:
-        too_complex = is_too_complex(text)
+        too_complex = is_schema_too_complex(schema_text)
     except Unresolvable:
         raise InvalidSchema("", "unresolvable_ref", "A $ref must lead to a subschema by its plain address") from None
     if too_complex:
@@ -150,10 +159,10 @@ def _invalid_schema(error: Any) -> InvalidSchema:
 
 
 def conforms(validator: Validator, instance: Any) -> bool:
-    """Return True if the instance conforms.
+    """Return True if the instance conforms to the compiled schema.
 
-    Raises `InvalidInstance` for one that JSON cannot represent, or nested too deeply. The validator recurses natively:
-    nesting without limit would overflow the stack and end the process.
+    Raises `InvalidInstance` for an instance that JSON cannot represent or that is nested too deeply. The validator
+    recurses natively, so that deep nesting would overflow the stack and end the process.
     """
     try:
         if not _is_plain_json(instance):  # numbers that keep their text become plain ones
@@ -164,18 +173,17 @@ def conforms(validator: Validator, instance: Any) -> bool:
 
 
 _MAYBE_NOT_FINITE = tuple(re.compile(last + rb"(?<=[g\xe7].{6}[\xf0-\xff].)", re.DOTALL) for last in (b"\x7f", b"\xff"))
-"""NaN and the infinities in marshal's form: a tag `g` and eight bytes, whose last two hold the exponent.
+"""Patterns that find NaN and infinities in a value's marshal form, because the validator would treat them as null.
 
-The tag may carry the flag of a shared value. The validator would treat them as null. Two patterns, because a
-pattern that begins with a literal byte is searched ten times as fast.
+There a double is a tag `g`, possibly with a flag bit, and eight bytes, of which the last two hold the exponent. There
+are two patterns, because a pattern that begins with a literal byte is searched ten times as fast.
 """
 
 
 def _is_plain_json(instance: Any) -> bool:
-    """Return True for built-in types, not nested deeply, with finite numbers; marshal checks this fast.
+    """Return True if the instance surely has built-in types, finite numbers and little nesting.
 
-    Others, and the few whose bytes match by chance, take the way through JSON text, which refuses invalid values.
-    The validator finds lone surrogates itself, where a keyword reads them.
+    marshal checks this fast. False may be wrong by chance: then the caller converts the instance through JSON text.
     """
     try:
         plain = marshal.dumps(instance)

@@ -1,13 +1,12 @@
-"""Similarity of two texts: by edits, and by words in any script.
+"""Similarity of two texts, from 0 to 1: by edits, and by words in any script.
 
 The similarity by words is the greater of two figures:
 
 - the F-measure of the longest common subsequence of both texts' words;
-- the share of the reference's words that the text contains in runs of five, at any position.
+- the share of the reference's words that occur in the text in runs of five, at any position.
 
-The second one finds copies of a reference with other text around it or between its sentences. A text many times
-as long contains most of a short reference as a subsequence by chance. Runs are searched only where the reference
-is prose: correct labels, numbers and fields of data occur in every answer.
+The share of runs finds copies of a reference that have other text around it or between its sentences. Runs are searched
+only in prose, because correct labels, numbers and fields of data occur in every answer.
 """
 
 from collections import Counter
@@ -18,22 +17,22 @@ from itertools import chain
 from rapidfuzz.distance import Levenshtein, Postfix, Prefix
 
 from aex_outcomes.kernels.bleu import ngrams
-from aex_outcomes.kernels.normalization import clauses_of
-from aex_outcomes.kernels.rouge import longest_common_subsequence
+from aex_outcomes.kernels.normalization import split_clauses
+from aex_outcomes.kernels.rouge import lcs_length
 
 MAX_COMPARED = 20_000
-"""Code points of the differing parts that are compared: about 15 ms for two such texts."""
+"""Maximum of compared code points of each text's differing part: takes about 15 ms."""
 _MIN_LENGTH_RATIO = 0.75
-"""Shorter over longer length from which on the difference counts as an insertion, not as a new text."""
+"""Shorter length over longer length from which the difference is treated as an insertion."""
 MAX_WITH_INSERTION = 0.95
-"""Greatest similarity of texts of which one contains an insertion."""
+"""Maximum similarity of two texts of which one contains an insertion."""
 
 
 def edit_similarity(one: str, other: str) -> float:
-    """Return 1 − edit distance over the longer length, in [0, 1] (Levenshtein, normalised).
+    """Return 1 minus the Levenshtein distance divided by the longer length, from 0 to 1.
 
-    Two empty texts are equal. The result is exact if the texts, without common prefix and suffix, have at most
-    `MAX_COMPARED` code points. Beyond, the similarity of so many stands for the rest.
+    Two empty texts have 1. Without common prefix and suffix, only the first `MAX_COMPARED` code points of each text are
+    compared; the result is exact if neither has more.
     """
     longest = max(len(one), len(other))
     if one == other:
@@ -45,12 +44,12 @@ def edit_similarity(one: str, other: str) -> float:
     return (head + tail + similarity * max(len(differing), len(against))) / longest
 
 
-def similarity_ignoring_insertions(one: str, other: str) -> float:
-    """Return the similarity with a reduced weight of a passage that only one text has.
+def similarity_discounting_insertions(one: str, other: str) -> float:
+    """Return `edit_similarity`, or more if one text is the other with some text inserted, from 0 to 1.
 
-    It is at least `edit_similarity`. As many edits are ignored as one text is longer. The rest is divided by the
-    shorter length, so that padding does not hide a copy. At most `MAX_WITH_INSERTION`, unless the plain similarity is
-    greater.
+    The order of the texts does not matter. As many edits are ignored as one text is longer, and the other edits are
+    divided by the shorter length. This applies if the shorter text has three quarters of the longer one's length. The
+    result is raised to at most `MAX_WITH_INSERTION`.
     """
     plain = edit_similarity(one, other)
     shorter, longer = sorted((len(one), len(other)))
@@ -61,35 +60,35 @@ def similarity_ignoring_insertions(one: str, other: str) -> float:
 
 
 MAX_WORDS = 20_000
-"""Words of either text, from its beginning, whose common subsequence is computed."""
+"""Maximum of each text's first words of which the longest common subsequence is computed."""
 MAX_STEPS = 2_000_000_000
-"""Products of the two numbers of words, over all references: the most promising ones are compared first."""
+"""Maximum of the products of the two texts' numbers of words, summed over all references."""
 _RUN, _RUN_OF_CHARACTERS = 5, 8
-"""Words in a row that are no coincidence; in scripts without spaces characters, with about the same information."""
+"""Length of a run in words, and in characters for scripts without spaces: equal runs are no coincidence."""
 MIN_WORDS = 30
-"""Words of a reference from which on its runs are searched: shorter ones are short answers."""
+"""Minimum of words of a reference whose runs are searched: a shorter one is a short answer."""
 _SHORT_CLAUSE = 3
-"""Words; labels, names and fields of data have at most as many."""
+"""Maximum of words of a short clause, such as a label, a name or a field of data."""
 _SINGLE_CHARACTER = 0.6
-"""Words; in scripts without spaces a word has 1.7 characters on average."""
+"""Weight of a single character as a word: in scripts without spaces a word has 1.7 characters on average."""
 _MIN_SHARE = 0.3
-"""Share of the reference's words in longer clauses that makes it prose."""
+"""Minimum share of a reference's words in longer clauses that makes it prose."""
 _MIN_DISTINCT = 15
-"""Different words in longer clauses: prose of thirty words has more, series of labels have fewer."""
+"""Minimum of different words in longer clauses of prose: series of labels have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceWords:
-    """Words of a reference, and the length of its runs."""
+    """Words of a reference text, prepared for comparisons."""
 
     words: Sequence[str]
     run_length: int | None
-    """Number of words in a run; None for a reference that is no prose."""
+    """Number of words in the runs to search; None if the reference is no prose, so that none are searched."""
 
     @classmethod
     def parse(cls, text: str) -> "ReferenceWords":
-        """Read a reference."""
-        clauses = clauses_of(text)
+        """Split a reference text into words, and decide whether it is prose."""
+        clauses = split_clauses(text)
         words = list(chain.from_iterable(clauses))
         if len(words) < MIN_WORDS:
             return cls(words, None)
@@ -100,25 +99,34 @@ class ReferenceWords:
 
 
 def word_similarity(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
-    """Return the similarity of a text with these words to the nearest reference, in [0, 1]."""
+    """Return the similarity of a text's words to the most similar reference, from 0 to 1.
+
+    Without words or references it is 0.
+    """
     if not words or not references:
         return 0.0
     return max(_best_run_share(words, references), _best_f_measure(words[:MAX_WORDS], references))
 
 
 def _best_f_measure(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
-    """Return the greatest F-measure; references with too few shared words are skipped."""
+    """Return the greatest F-measure with any reference; those that cannot exceed it are skipped.
+
+    After `MAX_STEPS` the remaining references, which share fewer words, are skipped too.
+    """
     best, steps = 0.0, 0
     for bound, reference in _by_upper_bound(words, [each.words[:MAX_WORDS] for each in references]):
         steps += len(words) * len(reference)
         if bound <= best or steps > MAX_STEPS:
             break
-        best = max(best, _f_measure(longest_common_subsequence(reference, words), len(words), len(reference)))
+        best = max(best, _f_measure(lcs_length(reference, words), len(words), len(reference)))
     return best
 
 
 def _by_upper_bound(words: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[tuple[float, Sequence[str]]]:
-    """Return the references with upper bounds of their F-measures, from shared words in any order."""
+    """Return each reference with an upper bound of its F-measure, the greatest first.
+
+    The bound counts shared words in any order.
+    """
     if len(references) == 1:  # is compared in any case
         return [(1.0, references[0])]
     counts = Counter(words)
@@ -131,7 +139,7 @@ def _f_measure(shared: int, words: int, reference: int) -> float:
 
 
 def _best_run_share(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
-    """Return the greatest share of a reference's words that lie in runs of the text."""
+    """Return the greatest share of a reference's words that are in runs which the text contains."""
     best = 0.0
     for size in (_RUN, _RUN_OF_CHARACTERS):
         prose = [each.words for each in references if each.run_length == size]
@@ -152,6 +160,6 @@ def _count_covered(reference: Sequence[str], size: int, found: set[Hashable]) ->
 
 
 def _is_long(clause: Sequence[str]) -> bool:
-    """Return True for a clause with more words than a short one; numbers do not count."""
+    """Return True for a clause with more words than a short one; numbers are not counted."""
     weights = [_SINGLE_CHARACTER if len(word) == 1 else 1.0 for word in clause if not word.isdecimal()]
     return len(clause) > _SHORT_CLAUSE and sum(weights) > _SHORT_CLAUSE

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationInfo, field_validator
 from aex_models.clock import Clock
 from aex_models.contract import Candidate, ContractStatus
 from aex_models.frozen import Frozen
-from aex_outcomes.json_values import restore_claims
+from aex_outcomes.json_values import restore_claim_texts
 from aex_outcomes.lifecycle.rejection import VerificationRejected
 from aex_outcomes.lifecycle.ruling import Rejection
 from aex_outcomes.lifecycle.state import VerificationState
@@ -38,7 +38,7 @@ class Progress(Frozen):
         texts = info.data.get("claim_texts")
         if candidate is None or not texts:
             return candidate
-        return candidate.model_copy(update={"claimed_values": restore_claims(candidate.claimed_values, texts)})
+        return candidate.model_copy(update={"claimed_values": restore_claim_texts(candidate.claimed_values, texts)})
 
 
 class AgentContext(Frozen):
@@ -123,7 +123,7 @@ class Failed:
 LoopOutcome = Passed | Exhausted | Failed
 
 
-def exhausted_outcome(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None = None) -> Exhausted:
+def build_exhausted_outcome(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None = None) -> Exhausted:
     """Return the outcome with the last rejection, rebuilt when it was raised elsewhere or before a resume."""
     last = ctx.progress.last_rejection
     if raised is None and last is not None:

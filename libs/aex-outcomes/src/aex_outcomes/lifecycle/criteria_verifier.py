@@ -10,7 +10,7 @@ from aex_models.results import Verdict, VerificationResult
 from aex_models.science import Science
 from aex_models.work import Problem
 from aex_outcomes.engine.verification import VerificationEngine
-from aex_outcomes.feedback import rejection_code, summary_of
+from aex_outcomes.feedback import derive_rejection_code, summarize_rejection
 from aex_outcomes.lifecycle.context import ExecutionContext
 from aex_outcomes.lifecycle.output_type import InvalidOutput
 from aex_outcomes.lifecycle.outputs import candidate_hash
@@ -24,7 +24,7 @@ class CriteriaNotMet(VerificationRejected):
     """A rejection by the criteria or the science gate, with the engine's `result`."""
 
     def __init__(self, result: VerificationResult, criteria: SuccessCriteria | None = None) -> None:
-        super().__init__(summary_of(result, None), rejection_code(result, criteria))
+        super().__init__(summarize_rejection(result, None), derive_rejection_code(result, criteria))
         self.result = result
 
 
@@ -63,7 +63,7 @@ class CriteriaVerifier:
         self._work_input = dict(work_input or {})
         self._science = None if science is None else Science.model_validate(science)
         self._domain, self._data = domain, dict(data or {})
-        self._engine.catalog.check(self._criteria.criteria if self._criteria else ())
+        self._engine.catalog.require_supported(self._criteria.criteria if self._criteria else ())
         if self._science is not None:
             self._engine.check_data(self._science, self._data)
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from aex_models.contract import Candidate, ContractStatus
 from aex_models.work import Problem
-from aex_outcomes.feedback import render_invalid, render_repeated
-from aex_outcomes.json_values import lossy_claim_texts
+from aex_outcomes.feedback import render_invalid_output, render_repeat_feedback
+from aex_outcomes.json_values import find_claim_texts_lost_in_storage
 from aex_outcomes.lifecycle.context import (
     REASONS,
     AgentContext,
@@ -17,15 +17,15 @@ from aex_outcomes.lifecycle.context import (
     Passed,
     Progress,
     Reason,
-    exhausted_outcome,
+    build_exhausted_outcome,
 )
 from aex_outcomes.lifecycle.loop_events import EventReporter, OnEvent
-from aex_outcomes.lifecycle.messages import Message, chat_message, with_answer, with_feedback
-from aex_outcomes.lifecycle.outputs import candidate_problem, read_candidate
-from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected, find_verdict
+from aex_outcomes.lifecycle.messages import Message, append_answer_if_missing, append_feedback, make_chat_message
+from aex_outcomes.lifecycle.outputs import find_candidate_problem, parse_producer_result
+from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected, find_verdict_in_group
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling
 from aex_outcomes.lifecycle.state import VerificationState
-from aex_outcomes.lifecycle.verifier import fatal_rejection
+from aex_outcomes.lifecycle.verifier import rejection_from_fatal_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Loop:
     ) -> None:
         """Raise `ValueError` for a producer that does not take the context, and for bounds that are too low.
 
-        `save` gets the context after every message, and when a fatal error ends the loop; `resume` takes its JSON.
+        `save` gets the context after every message, and when a fatal error ends the loop; `run_from` continues with it.
         `on_event` gets rejections, repeats, a pass and used-up attempts; its exceptions are raised, as those of `save`.
         """
         _check_producer(produce)
@@ -90,7 +90,7 @@ class Loop:
         self._save = save
         self._events = EventReporter(on_event)
 
-    async def resume(self, ctx: AgentContext) -> LoopOutcome:
+    async def run_from(self, ctx: AgentContext) -> LoopOutcome:
         """Run the loop to its outcome, from a fresh or a saved context.
 
         A saved context keeps its budget, and its candidate without a verdict is verified. Exceptions of the producer
@@ -100,7 +100,7 @@ class Loop:
         has_begun = ctx.turn > 0 or bool(ctx.messages)
         ctx = await self._gate.load_accounting(ctx)
         if not has_begun:
-            ctx = await self._save_context(ctx, messages=[chat_message("user", ctx.query)])
+            ctx = await self._save_context(ctx, messages=[make_chat_message("user", ctx.query)])
         outcome: LoopOutcome | None = None
         raised: VerificationRejected | None = None
         while outcome is None and (outcome := self._find_outcome(ctx, raised)) is None:
@@ -108,11 +108,11 @@ class Loop:
                 try:
                     answer = await self._run_turn(ctx)
                 except FatalAgentError as error:
-                    return Failed(error, await self._record_failure(ctx, fatal_rejection(error)))
+                    return Failed(error, await self._record_failure(ctx, rejection_from_fatal_error(error)))
                 ctx = await self._add_candidate(ctx, *answer)
             candidate = ctx.progress.candidate
             if candidate is not None:  # one from a modified saved context may be invalid
-                problem = candidate_problem(candidate) if resumed else None
+                problem = find_candidate_problem(candidate) if resumed else None
                 step = (
                     _invalid_step(ctx, problem) if problem else await self._gate.verify(candidate, ctx, resumed=resumed)
                 )
@@ -127,19 +127,19 @@ class Loop:
         if progress.failed is not None:
             return Failed(FatalAgentError(progress.failed.message), ctx)
         bounds = {
-            Reason.MAX_ATTEMPTS: ctx.verification.exhausted,
+            Reason.MAX_ATTEMPTS: ctx.verification.is_exhausted,
             Reason.NO_PROGRESS: progress.replays >= self._max_replays,
             Reason.INVALID_OUTPUT: progress.invalid > self._max_invalid,
         }
         reason = next((reason for reason, is_reached in bounds.items() if is_reached), None)
-        return exhausted_outcome(reason, ctx, raised) if reason and progress.candidate is None else None
+        return build_exhausted_outcome(reason, ctx, raised) if reason and progress.candidate is None else None
 
     async def _run_turn(self, ctx: AgentContext) -> tuple[Candidate, Problem | None, list[Message]]:
         """Run one turn of the producer on a copy of the context, which a failure leaves unchanged."""
         producer_ctx = ctx.model_copy(update=_turn(ctx), deep=True)
         messages, previous = producer_ctx.messages, list(producer_ctx.messages)
-        candidate, problem = read_candidate(await self._call_producer(producer_ctx))
-        return candidate, problem, with_answer(previous, messages, candidate.output)
+        candidate, problem = parse_producer_result(await self._call_producer(producer_ctx))
+        return candidate, problem, append_answer_if_missing(previous, messages, candidate.output)
 
     async def _add_candidate(
         self, ctx: AgentContext, candidate: Candidate, problem: Problem | None, messages: list[Message]
@@ -148,7 +148,7 @@ class Loop:
         ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
         if problem is not None:
             return await self._with_feedback(ctx, _invalid_step(ctx, problem))
-        texts = lossy_claim_texts(candidate.claimed_values)
+        texts = find_claim_texts_lost_in_storage(candidate.claimed_values)
         progress = ctx.progress.model_copy(update={"candidate": candidate, "claim_texts": texts})
         return await self._save_context(ctx, output=candidate.output, progress=progress)
 
@@ -157,7 +157,7 @@ class Loop:
             found = self._produce(ctx)
             return await found if inspect.isawaitable(found) else found
         except ExceptionGroup as group:
-            fatal = find_verdict(group)
+            fatal = find_verdict_in_group(group)
             if isinstance(fatal, FatalAgentError):
                 raise fatal from group
             raise
@@ -177,7 +177,7 @@ class Loop:
         if step.ending is None or step.ruling is not None:
             ctx = await self._with_feedback(ctx, step)
             await self._events.report_rejection(ctx, step.ruling, counted=counted)
-        return ctx, None if step.ending is None else exhausted_outcome(REASONS[step.ending], ctx, raised)
+        return ctx, None if step.ending is None else build_exhausted_outcome(REASONS[step.ending], ctx, raised)
 
     async def _with_feedback(self, ctx: AgentContext, step: LoopStep) -> AgentContext:
         progress = _progress(ctx.progress, step)
@@ -185,8 +185,10 @@ class Loop:
         if step.ruling is None:
             attempt, max_attempts = step.verification.attempts_used, step.verification.max_attempts
             replays, limit = progress.replays, self._max_replays
-            text = render_repeated(attempt=attempt, max_attempts=max_attempts, replays=replays, max_replays=limit)
-        messages = ctx.messages if text is None else with_feedback(ctx.messages, text)
+            text = render_repeat_feedback(
+                attempt=attempt, max_attempts=max_attempts, replays=replays, max_replays=limit
+            )
+        messages = ctx.messages if text is None else append_feedback(ctx.messages, text)
         return await self._save_context(ctx, messages=messages, progress=progress)
 
     async def _record_failure(self, ctx: AgentContext, rejection: Rejection) -> AgentContext:
@@ -209,7 +211,7 @@ def require_at_least(name: str, value: Any, minimum: int) -> int:
 
 
 def _invalid_step(ctx: AgentContext, problem: Problem) -> LoopStep:
-    return LoopStep(ctx.verification, Invalid(errors=(problem,)), render_invalid((problem,)))
+    return LoopStep(ctx.verification, Invalid(errors=(problem,)), render_invalid_output((problem,)))
 
 
 def _turn(ctx: AgentContext) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import find_json_problem
-from aex_outcomes.json_values import MAX_DEPTH, too_deep
+from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth
 
 Message = dict[str, Any]
 
@@ -25,7 +25,7 @@ def as_json(value: Any) -> Any:
         ) from error
 
 
-def chat_message(role: str, content: Any) -> Message:
+def make_chat_message(role: str, content: Any) -> Message:
     """Return a message whose content is a text or serialised JSON."""
     if not isinstance(content, str):
         try:
@@ -35,26 +35,26 @@ def chat_message(role: str, content: Any) -> Message:
     return {"role": role, "content": _replace_surrogates(content)}
 
 
-def query_json(query: Any) -> Any:
+def to_storable_query(query: Any) -> Any:
     """Return the JSON form of a query. Raises `TypeError`, with the fix, when it could not be read back."""
     return _check_readable("The query", as_json(query))
 
 
-def with_answer(previous: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
+def append_answer_if_missing(previous: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
     """Return the conversation after a turn, with the producer's answer unless it added one."""
     known = {id(each) for each in previous}
     messages = [_plain_message(position, each) for position, each in enumerate(now)]
     added = [message for message, each in zip(messages, now, strict=True) if id(each) not in known]
     if any(message.get("role") == "assistant" for message in added):
         return messages
-    return [*messages, chat_message("assistant", output)]
+    return [*messages, make_chat_message("assistant", output)]
 
 
-def with_feedback(messages: Sequence[Message], feedback: str) -> list[Message]:
+def append_feedback(messages: Sequence[Message], feedback: str) -> list[Message]:
     """Return the conversation with feedback: the answer to an open tool call, else a user's message."""
     call = _open_call(messages)
     answer = {"role": "tool", "tool_call_id": call, "content": feedback}
-    return [*messages, answer if call is not None else chat_message("user", feedback)]
+    return [*messages, answer if call is not None else make_chat_message("user", feedback)]
 
 
 def _open_call(messages: Sequence[Message]) -> str | None:
@@ -85,7 +85,7 @@ def _plain_message(position: int, message: Any) -> Message:
 
 def _check_readable(subject: str, value: Any) -> Any:
     """Return the value. Raises `TypeError` for one that no reader of a saved context accepts."""
-    if (path := too_deep(value)) is not None:
+    if (path := find_excess_depth(value)) is not None:
         raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
     if (found := find_json_problem(value)) is not None:
         path, problem = found

@@ -10,9 +10,9 @@ from pydantic_core import SchemaValidator
 from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.work import Problem
 from aex_outcomes.formatting import truncate
-from aex_outcomes.json_values import MAX_DEPTH, too_deep
+from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth
 from aex_outcomes.lifecycle.signature import InvalidVerifier
-from aex_outcomes.submission.findings import problems_of
+from aex_outcomes.submission.findings import convert_validation_error
 
 _COLLECTIONS = frozenset(
     {"list", "deque", "tuple", "set", "frozenset", "dict", "frozendict", "ordered-dict", "counter"}
@@ -94,15 +94,18 @@ class OutputType:
         try:
             canonical = canonical_bytes(output)
         except NotCanonical as error:
-            raise InvalidOutput((not_json_problem(error, _OUTPUT),)) from error
-        if canonical.count(b"[") + canonical.count(b"{") > MAX_DEPTH and (path := too_deep(output)) is not None:
-            raise InvalidOutput((nesting_problem(path, _OUTPUT),))
+            raise InvalidOutput((build_not_json_problem(error, _OUTPUT),)) from error
+        if (
+            canonical.count(b"[") + canonical.count(b"{") > MAX_DEPTH
+            and (path := find_excess_depth(output)) is not None
+        ):
+            raise InvalidOutput((build_nesting_problem(path, _OUTPUT),))
         try:
             return self._validate_json(canonical)
         except ValidationError as error:
             raise InvalidOutput(_problems(error, output)) from error
         except RecursionError as error:
-            raise InvalidOutput((nesting_problem("", _OUTPUT),)) from error
+            raise InvalidOutput((build_nesting_problem("", _OUTPUT),)) from error
 
     def _validate_json(self, canonical: bytes) -> Any:
         if canonical.count(b",") <= _MAX_VALUES:
@@ -114,12 +117,12 @@ class OutputType:
         return self._fast_validator.validate_json(canonical)
 
 
-def not_json_problem(error: NotCanonical, root: str = "") -> Problem:
+def build_not_json_problem(error: NotCanonical, root: str = "") -> Problem:
     """Return the problem of a candidate that I-JSON cannot hold."""
     return _bound_problem(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
 
 
-def nesting_problem(path: str, root: str = "") -> Problem:
+def build_nesting_problem(path: str, root: str = "") -> Problem:
     """Return the problem of a candidate that is nested too deeply."""
     message = f"JSON is nested too deeply: an output has at most {MAX_DEPTH} levels"
     return _bound_problem(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
@@ -129,7 +132,7 @@ def _problems(error: ValidationError, output: Any) -> tuple[Problem, ...]:
     if error.error_count() > _MAX_ERRORS:
         message = f"{error.error_count()} errors, more than can be listed: the output is of another shape altogether"
         return (Problem(path=_OUTPUT, code=TOO_MANY, message=message),)
-    return tuple(map(_bound_problem, problems_of(error, output, _OUTPUT, MAX_PROBLEMS)))
+    return tuple(map(_bound_problem, convert_validation_error(error, output, _OUTPUT, MAX_PROBLEMS)))
 
 
 def _type_adapter(output_type: Any) -> TypeAdapter[Any]:

@@ -11,19 +11,19 @@ from aex_models.canonical import NotCanonical, canonical_bytes, canonical_digest
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.validation_messages import message_of
 from aex_models.work import Problem
-from aex_outcomes.json_values import MAX_DEPTH, noncanonical_spellings, too_deep
+from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth, find_noncanonical_spellings
 from aex_outcomes.lifecycle.messages import as_json
-from aex_outcomes.lifecycle.output_type import nesting_problem, not_json_problem
+from aex_outcomes.lifecycle.output_type import build_nesting_problem, build_not_json_problem
 
 
 def candidate_hash(candidate: Candidate) -> str:
     """Return the hash over everything that the verdict reads, claims and artifacts included.
 
     The decimals of a claim count (11.17 and 11.170 may have different verdicts), and so do the media types and the
-    order of artifacts. A stored candidate has the same hash after `restore_claims`. Raises
+    order of artifacts. A stored candidate has the same hash after `restore_claim_texts`. Raises
     `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, with the pointer.
     """
-    claim_spellings = noncanonical_spellings(candidate.claimed_values)
+    claim_spellings = find_noncanonical_spellings(candidate.claimed_values)
     return canonical_digest(
         {
             "output": candidate.output,
@@ -53,32 +53,32 @@ _log = structlog.get_logger(__name__)
 _ELLIPSIS = "…"
 
 
-def read_candidate(found: Any) -> tuple[Candidate, Problem | None]:
+def parse_producer_result(found: Any) -> tuple[Candidate, Problem | None]:
     """Return a producer's output or `Candidate` as a copy in JSON, and its problem, if any.
 
     An ellipsis replaces an output that is nested too deeply. Raises `TypeError` for a value without a JSON form.
     """
     candidate_in = found if isinstance(found, Candidate) else Candidate(output=found)
-    if (path := too_deep(candidate_in, MAX_DEPTH + 1)) is not None:
-        return Candidate(output=_ELLIPSIS), nesting_problem(path)
+    if (path := find_excess_depth(candidate_in, MAX_DEPTH + 1)) is not None:
+        return Candidate(output=_ELLIPSIS), build_nesting_problem(path)
     metadata = ExecutionMetadata.model_validate(as_json(candidate_in.execution_metadata))
-    changes = {"execution_metadata": metadata, "output": output_json(candidate_in.output)}
+    changes = {"execution_metadata": metadata, "output": to_output_json(candidate_in.output)}
     candidate = candidate_in.model_copy(update={"output": None}).model_copy(update=changes, deep=True)
-    return candidate, candidate_problem(candidate)
+    return candidate, find_candidate_problem(candidate)
 
 
-def candidate_problem(candidate: Candidate) -> Problem | None:
+def find_candidate_problem(candidate: Candidate) -> Problem | None:
     """Return the problem of a candidate that can be neither hashed nor saved, else None."""
-    if (path := too_deep(candidate, MAX_DEPTH + 1)) is not None:
-        return nesting_problem(path)
+    if (path := find_excess_depth(candidate, MAX_DEPTH + 1)) is not None:
+        return build_nesting_problem(path)
     try:
         candidate_hash(candidate)
     except NotCanonical as error:
-        return not_json_problem(error)
+        return build_not_json_problem(error)
     return None
 
 
-def output_json(output: Any) -> Any:
+def to_output_json(output: Any) -> Any:
     """Return an output in its JSON form, which may still hold NaN.
 
     A model is written under the names that its class reads, because a verifier gets it read back. Raises `TypeError`,

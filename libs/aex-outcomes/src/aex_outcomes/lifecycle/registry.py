@@ -14,7 +14,7 @@ from typing import Any
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, VerifierConfig
 from aex_outcomes.lifecycle.signature import InvalidVerifier
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
-from aex_outcomes.named_code import as_invalid_config, describe_error, find_module, load_named
+from aex_outcomes.named_code import as_invalid_config, describe_error, find_module_name, load_by_entry_point_or_path
 
 ENTRY_POINTS = "aex.verifiers"
 _FIX = "correct the path (package.module:name), or install its package where it runs"
@@ -45,7 +45,7 @@ class VerifierRegistry:
     def load(cls, config: OutcomeConfig) -> "VerifierRegistry":
         """Load and check all verifiers. Raises `InvalidConfig` with all problems, at `verifiers.NAME` each."""
         loaded, problems = {}, []
-        for name in verifier_names(config):
+        for name in list_verifier_names(config):
             try:
                 loaded[name] = load_verifier(config, name)
             except InvalidConfig as error:
@@ -65,7 +65,7 @@ class VerifierRegistry:
         return tuple(sorted({each.module for each in self.by_name.values()}))
 
 
-def verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
+def list_verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
     """Return the names of all verifiers, sorted, without importing them.
 
     A configured name counts also when its package is not installed: `VerifierRegistry.load` reports that.
@@ -76,17 +76,17 @@ def verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
 
 def load_verifier(config: OutcomeConfig, name: str) -> LoadedVerifier:
     """Load and check one. Raises `UnknownVerifier`, and `InvalidConfig` at `verifiers.NAME` with the fix."""
-    known = verifier_names(config)
+    known = list_verifier_names(config)
     if name not in known:
         raise UnknownVerifier(name, known)
     section, path = config.verifiers.get(name, VerifierConfig()), f"verifiers.{name}"
     source = section.path or name
     with as_invalid_config(path, source, _FIX):
-        verify, module = load_named(ENTRY_POINTS, source), find_module(ENTRY_POINTS, source)
+        verify, module = load_by_entry_point_or_path(ENTRY_POINTS, source), find_module_name(ENTRY_POINTS, source)
     output_type: Any = None
     if section.output_type is not None:
         with as_invalid_config(f"{path}.output_type", section.output_type, _FIX):
-            output_type = load_named(ENTRY_POINTS, section.output_type)
+            output_type = load_by_entry_point_or_path(ENTRY_POINTS, section.output_type)
     return LoadedVerifier(_check_verifier(path, source, verify, output_type), section.timeout_ms, module)
 
 

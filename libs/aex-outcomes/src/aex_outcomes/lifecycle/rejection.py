@@ -17,14 +17,14 @@ class VerificationRejected(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
-        self.metadata = as_mapping(metadata)
+        self.metadata = to_text_keyed_mapping(metadata)
 
 
 class FatalAgentError(Exception):
     """A fatal error: no further attempt can help, and the contract or the loop has failed."""
 
 
-def as_mapping(metadata: Any) -> dict[str, Any]:
+def to_text_keyed_mapping(metadata: Any) -> dict[str, Any]:
     """Return metadata with keys as texts.
 
     A value that is no mapping is kept under `metadata`, since a rejection stands however it is built.
@@ -33,10 +33,10 @@ def as_mapping(metadata: Any) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, Mapping):
         return {"metadata": metadata}
-    return {as_text(key): value for key, value in metadata.items()}
+    return {to_text_or_type_name(key): value for key, value in metadata.items()}
 
 
-def as_text(value: object) -> str:
+def to_text_or_type_name(value: object) -> str:
     """Return the text of a value, or the name of its type when its `__str__` raises."""
     try:
         return str(value)
@@ -44,7 +44,7 @@ def as_text(value: object) -> str:
         return type(value).__name__
 
 
-def find_verdict(group: BaseExceptionGroup[BaseException]) -> VerificationRejected | FatalAgentError | None:
+def find_verdict_in_group(group: BaseExceptionGroup[BaseException]) -> VerificationRejected | FatalAgentError | None:
     """Return the verdict of an exception group (as of a `TaskGroup`) that holds verdicts alone.
 
     Of several, a fatal one comes first. None when any other exception is in the group or nested in it.

@@ -15,7 +15,7 @@ from aex_models.clock import Clock, WallClock
 from aex_models.contract import Candidate, ContractStatus
 from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
-from aex_outcomes.feedback import render_feedback, render_invalid
+from aex_outcomes.feedback import render_feedback, render_invalid_output
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext, LoopOutcome
 from aex_outcomes.lifecycle.loop import (
     MAX_INVALID,
@@ -27,20 +27,20 @@ from aex_outcomes.lifecycle.loop import (
     require_at_least,
 )
 from aex_outcomes.lifecycle.loop_events import OnEvent
-from aex_outcomes.lifecycle.messages import query_json
+from aex_outcomes.lifecycle.messages import to_storable_query
 from aex_outcomes.lifecycle.output_type import InvalidOutput
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.lifecycle.rejection import FatalAgentError, VerificationRejected
-from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling, ruling_json
+from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling, serialize_ruling
 from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
 from aex_outcomes.lifecycle.transitions import (
     apply_verdict,
-    new_state,
+    create_state,
     receive_candidate,
-    record_invalid,
+    record_invalid_output,
     record_verification_failure,
 )
-from aex_outcomes.lifecycle.verifier import CheckedVerifier, to_ruling
+from aex_outcomes.lifecycle.verifier import CheckedVerifier, ruling_from_exception
 from aex_outcomes.named_code import describe_error
 
 BACKOFF = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=30))
@@ -70,13 +70,13 @@ class LocalGate:
         Candidate and accounting are saved together, so a resumed candidate with a verdict is a repeat. A candidate
         without an attempt left comes from a modified context.
         """
-        if ctx.verification.exhausted:
+        if ctx.verification.is_exhausted:
             return LoopStep(ctx.verification, ending=ContractStatus.EXHAUSTED)
         digest = candidate_hash(candidate)
         before = ctx.verification.judged.get(digest)
         if before is not None and before.verdict is Verdict.REJECTED:
             return LoopStep(ctx.verification)
-        waiting = new_state("loop", ctx.verification.max_attempts, NEVER, self.clock.now())
+        waiting = create_state("loop", ctx.verification.max_attempts, NEVER, self.clock.now())
         waiting = waiting.model_copy(update={"verification": ctx.verification})
         state = receive_candidate(waiting, f"att_{ctx.turn}", digest, self.clock.now())
         while True:
@@ -97,7 +97,7 @@ class LocalGate:
         try:
             return Accepted(final_result=await self.verifier.verify(*copies, self.execution_ctx)), None
         except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
-            return RULING.validate_python(ruling_json(to_ruling(verdict), "of the loop")), verdict
+            return RULING.validate_python(serialize_ruling(ruling_from_exception(verdict), "of the loop")), verdict
 
     def _step(self, state: ContractState, ruling: Ruling, raised: Exception | None) -> LoopStep:
         now = self.clock.now()
@@ -105,7 +105,9 @@ class LocalGate:
             state = apply_verdict(state, Verdict.PASSED, 1.0, now)
             return LoopStep(state.verification, ruling, ending=state.closing)
         if isinstance(ruling, Invalid):
-            return LoopStep(record_invalid(state, now).verification, ruling, render_invalid(ruling.errors))
+            return LoopStep(
+                record_invalid_output(state, now).verification, ruling, render_invalid_output(ruling.errors)
+            )
         score = ruling.result.weighted_score if ruling.result else 0.0
         state = apply_verdict(state, Verdict.REJECTED, score, now, fatal=ruling.fatal)
         feedback = render_feedback(
@@ -187,11 +189,11 @@ class RevisionLoop:
         context. Raises `TypeError` for a query without a JSON form that can be read back.
         """
         budget = VerificationState(max_attempts=self._budget)
-        return await self._loop.resume(AgentContext(query=query_json(query), verification=budget))
+        return await self._loop.run_from(AgentContext(query=to_storable_query(query), verification=budget))
 
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
         """Resume from a saved context, `AgentContext.model_validate_json(text)`, with its budget."""
-        return await self._loop.resume(ctx)
+        return await self._loop.run_from(ctx)
 
 
 def _check_verifier(verifier: Callable[..., Any] | None, output_type: Any) -> CheckedVerifier:

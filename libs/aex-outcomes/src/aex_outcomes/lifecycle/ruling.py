@@ -15,8 +15,8 @@ from aex_models.frozen import Frozen
 from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.results import VerificationResult
 from aex_models.work import Problem
-from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, too_deep
-from aex_outcomes.lifecycle.rejection import REJECTED, as_text
+from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, find_excess_depth
+from aex_outcomes.lifecycle.rejection import REJECTED, to_text_or_type_name
 from aex_outcomes.named_code import describe_error
 
 
@@ -71,16 +71,16 @@ class FinalResultRefused(ValueError):
         super().__init__(f"the final result of the verifier {verifier} cannot be used: {problem}")
 
 
-def ruling_json(ruling: Ruling, verifier: str) -> dict[str, Any]:
+def serialize_ruling(ruling: Ruling, verifier: str) -> dict[str, Any]:
     """Return the ruling as canonical JSON for `RULING`. Raises `FinalResultRefused`."""
     if isinstance(ruling, Accepted):
-        return {"ruling": ruling.ruling, "final_result": final_result_json(ruling.final_result, verifier)}
+        return {"ruling": ruling.ruling, "final_result": serialize_final_result(ruling.final_result, verifier)}
     if isinstance(ruling, Rejected):
-        ruling = ruling.model_copy(update={"rejection": bound_rejection(ruling.rejection)})
+        ruling = ruling.model_copy(update={"rejection": truncate_rejection(ruling.rejection)})
     return ruling.model_dump(mode="json")
 
 
-def final_result_json(value: Any, verifier: str) -> Any:
+def serialize_final_result(value: Any, verifier: str) -> Any:
     """Return a final result in its JSON form, models, dates, decimals and enumerations included.
 
     Raises `FinalResultRefused` for NaN, integers beyond ±(2^53 − 1), lone surrogates, cycles and types without a JSON
@@ -95,12 +95,12 @@ def final_result_json(value: Any, verifier: str) -> Any:
         raise FinalResultRefused(verifier, describe_error(error)) from error
     if len(canonical) > MAX_FINAL_RESULT_BYTES:
         raise FinalResultRefused(verifier, f"{len(canonical)} bytes of JSON, above {MAX_FINAL_RESULT_BYTES}")
-    if too_deep(plain, MAX_RESULT_DEPTH) is not None:
+    if find_excess_depth(plain, MAX_RESULT_DEPTH) is not None:
         raise FinalResultRefused(verifier, f"it is nested more than {MAX_RESULT_DEPTH} levels deep")
     return _read(canonical)
 
 
-def bound_rejection(rejection: Rejection) -> Rejection:
+def truncate_rejection(rejection: Rejection) -> Rejection:
     """Return a rejection that can be saved, sent and read back, whatever it quotes."""
     return Rejection(
         message=_bound_text(rejection.message, MAX_MESSAGE),
@@ -114,7 +114,7 @@ def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     remaining = MAX_METADATA_BYTES
     for key, value in metadata.items():
-        member = canonical_bytes({_bound_text(as_text(key), MAX_CODE): _storable_member(value)})
+        member = canonical_bytes({_bound_text(to_text_or_type_name(key), MAX_CODE): _storable_member(value)})
         remaining -= len(member)
         if remaining < 0:
             break

@@ -48,20 +48,24 @@ def _namespace(function: Any) -> Mapping[str, Any]:
     return getattr(found, "__globals__", {})
 
 
-def annotation_members(annotation: Any) -> tuple[Any, ...]:
+def list_annotation_types(annotation: Any) -> tuple[Any, ...]:
     """Return the types of an annotation: `X | None` has X and NoneType, `Annotated[X, …]` has X."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return annotation_members(get_args(annotation)[0])
+        return list_annotation_types(get_args(annotation)[0])
     if origin in {Union, UnionType}:
-        return tuple(each for argument in get_args(annotation) for each in annotation_members(argument))
+        return tuple(each for argument in get_args(annotation) for each in list_annotation_types(argument))
     return (annotation,)
 
 
-def accepts(annotation: Any, kind: type) -> bool:
-    """Return True when the annotation accepts the type: any, a base class, or a protocol of its."""
+def annotation_accepts(annotation: Any, kind: type) -> bool:
+    """Return True if a parameter with this annotation accepts an instance of the type.
+
+    It does without an annotation, and with `Any`, the type, a base class of it, or a protocol that it satisfies. Of a
+    union one member suffices.
+    """
     return annotation is EMPTY or any(
-        _includes(get_origin(each) or each, kind) for each in annotation_members(annotation)
+        _includes(get_origin(each) or each, kind) for each in list_annotation_types(annotation)
     )
 
 
@@ -78,11 +82,11 @@ def _member_names(classes: Iterable[type]) -> set[str]:
     return {name for each in classes for name in (*vars(each), *inspect.get_annotations(each))}
 
 
-def contradicts(annotation: Any, output_type: Any) -> bool:
+def annotation_excludes(annotation: Any, output_type: Any) -> bool:
     """Return True when no output of this type fits the annotation; plain classes alone can be compared."""
     if isinstance(annotation, UnresolvedAnnotation):
         return False
-    declared, given = annotation_members(annotation), annotation_members(output_type)
+    declared, given = list_annotation_types(annotation), list_annotation_types(output_type)
     if len(declared) != 1 or len(given) != 1 or not all(isinstance(each, type) for each in (*declared, *given)):
         return False
     required, kind = declared[0], given[0]
@@ -185,7 +189,7 @@ def _parameters(verify: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _check_first_parameter(first: inspect.Parameter, annotation: Any) -> None:
-    context_types = [kind.__name__ for kind in _TYPES.values() if kind in annotation_members(annotation)]
+    context_types = [kind.__name__ for kind in _TYPES.values() if kind in list_annotation_types(annotation)]
     if annotation is EMPTY and first.name in {Supply.AGENT_CTX, Supply.EXECUTION_CTX}:
         context_types = [_TYPES[Supply(first.name)].__name__]
     if context_types:
@@ -197,12 +201,12 @@ def _check_first_parameter(first: inspect.Parameter, annotation: Any) -> None:
 
 def _supply_of(parameter: inspect.Parameter, annotation: Any) -> Supply | None:
     """Return the supply of a parameter; None where its default stands."""
-    by_type = [supply for supply, kind in _TYPES.items() if kind in annotation_members(annotation)]
+    by_type = [supply for supply, kind in _TYPES.items() if kind in list_annotation_types(annotation)]
     if len(by_type) == 1:
         return by_type[0]
     by_name = next((supply for supply in Supply if supply.value == parameter.name), None)
     if by_name is not None:
-        if isinstance(annotation, UnresolvedAnnotation) or accepts(annotation, _TYPES[by_name]):
+        if isinstance(annotation, UnresolvedAnnotation) or annotation_accepts(annotation, _TYPES[by_name]):
             return by_name
         kind = _TYPES[by_name].__name__
         raise InvalidVerifier(

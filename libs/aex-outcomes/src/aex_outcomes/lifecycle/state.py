@@ -49,7 +49,7 @@ class VerificationState(Frozen):
     """Candidate hash → verdict of every counted candidate."""
 
     @property
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         return self.attempts_used >= self.max_attempts
 
     @property
@@ -93,15 +93,15 @@ class ContractState(Frozen):
     updated_at: Instant
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         return self.status in FINAL_STATUSES
 
     @property
-    def closes(self) -> bool:
+    def is_closing(self) -> bool:
         """Return True when the contract only waits for governance's decision to end."""
         return self.status is ContractStatus.VERIFYING and self.closing is not None
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Return True while a candidate is verified or held."""
         return self.status in {ContractStatus.VERIFYING, ContractStatus.HELD}

@@ -16,7 +16,7 @@ class Refused(Exception):
         self.retry = retry
 
 
-def new_state(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
+def create_state(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
     """Return the state of a fresh award or of a new loop: it waits for the agent."""
     fresh = VerificationState(max_attempts=max_attempts)
     times = {"deadline": deadline, "waiting_since": awarded_at, "updated_at": awarded_at}
@@ -24,7 +24,11 @@ def new_state(contract_id: str, max_attempts: int, deadline: datetime, awarded_a
 
 
 def receive_candidate(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
-    """Start the verification of a new candidate. Replays are recognised before: see `known_attempt`."""
+    """Start the verification of a new candidate, and add the time that the contract waited for it.
+
+    The caller excludes known candidates before, by `find_attempt_by_hash`. Raises `Refused` unless the contract is
+    open.
+    """
     _refuse_unless_open(state, now)
     waited = (now - state.waiting_since).total_seconds() * 1000 if state.waiting_since else 0.0
     return _next_state(
@@ -40,7 +44,7 @@ def receive_candidate(state: ContractState, attempt_id: str, candidate_hash: str
     )
 
 
-def known_attempt(state: ContractState, candidate_hash: str) -> str | None:
+def find_attempt_by_hash(state: ContractState, candidate_hash: str) -> str | None:
     """Return the attempt of a known candidate: the current one, or else the one of its verdict.
 
     A candidate that an operator retries has both: its earlier verdict is superseded.
@@ -71,7 +75,7 @@ def apply_verdict(
     return _revise_or_close(_next_state(state, now, fatal_hash=state.current_hash) if fatal else state, now)
 
 
-def record_invalid(state: ContractState, now: datetime) -> ContractState:
+def record_invalid_output(state: ContractState, now: datetime) -> ContractState:
     """Record an invalid output without attempt or verdict; an open contract returns to its former status."""
     if state.current_hash is None or state.current_attempt is None:
         raise Refused("nothing_under_verification", "There is no candidate under verification")
@@ -86,7 +90,7 @@ def _revise_or_close(state: ContractState, now: datetime) -> ContractState:
         return _close(state, ContractStatus.FINALISED, now)
     if now >= state.deadline:  # from this moment on its timer may have fired already
         return _close(state, ContractStatus.EXPIRED, now)
-    if state.verification.exhausted:
+    if state.verification.is_exhausted:
         return _close(state, ContractStatus.EXHAUSTED, now)
     return _next_state(
         state,
@@ -138,7 +142,7 @@ def hold_attempt(state: ContractState, now: datetime) -> ContractState:
     return _next_state(state, now, status=ContractStatus.HELD)
 
 
-def retry_attempt(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
+def retry_held_candidate(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
     """Verify the held candidate in a new attempt that is not counted twice."""
     return _next_state(
         state,
@@ -198,9 +202,9 @@ def _close(state: ContractState, status: ContractStatus, now: datetime) -> Contr
 
 
 def _refuse_if_closed(state: ContractState) -> None:
-    if state.final:
+    if state.is_final:
         raise Refused("contract_closed", f"The contract is {state.status.value}")
-    if state.busy:
+    if state.is_busy:
         raise Refused("candidate_under_way", f"A candidate is {_UNDER_WAY[state.status]}; try again later", retry=True)
 
 

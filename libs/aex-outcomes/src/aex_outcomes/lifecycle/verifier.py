@@ -13,17 +13,17 @@ from aex_outcomes.lifecycle.rejection import (
     REJECTED,
     FatalAgentError,
     VerificationRejected,
-    as_mapping,
-    as_text,
-    find_verdict,
+    find_verdict_in_group,
+    to_text_keyed_mapping,
+    to_text_or_type_name,
 )
-from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling, bound_rejection
+from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Rejection, Ruling, truncate_rejection
 from aex_outcomes.lifecycle.signature import (
     EMPTY,
     InvalidVerifier,
     Supply,
     UnresolvedAnnotation,
-    contradicts,
+    annotation_excludes,
     plan_injection,
 )
 
@@ -48,7 +48,7 @@ class CheckedVerifier:
         self.output_type = output_type
         self._verify = verify
         self._injection = plan_injection(verify)
-        if contradicts(self._injection.output_annotation, output_type):
+        if annotation_excludes(self._injection.output_annotation, output_type):
             raise InvalidVerifier(
                 f"The verifier's parameter {self._injection.output!r} is annotated "
                 f"{inspect.formatannotation(self._injection.output_annotation)}, but output_type is "
@@ -72,14 +72,14 @@ class CheckedVerifier:
             )
         return cls(verify, plan.output_annotation)
 
-    async def rule(
+    async def decide_ruling(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Ruling:
         """Return the ruling on a candidate. Other exceptions are raised: system errors."""
         try:
             return Accepted(final_result=await self.verify(candidate, agent_ctx, execution_ctx))
         except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
-            return to_ruling(verdict)
+            return ruling_from_exception(verdict)
 
     async def verify(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
@@ -95,7 +95,7 @@ class CheckedVerifier:
             found = self._injection.call(self._verify, output, supplies)
             found = await found if inspect.isawaitable(found) else found
         except ExceptionGroup as group:
-            verdict = find_verdict(group)
+            verdict = find_verdict_in_group(group)
             if verdict is None:
                 raise
             raise verdict from group
@@ -103,22 +103,22 @@ class CheckedVerifier:
         return found
 
 
-def to_ruling(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
+def ruling_from_exception(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
     """Return a verifier's exception as a ruling. A rejection stands, whatever its class or texts."""
     if isinstance(verdict, InvalidOutput):
         return Invalid(errors=verdict.problems)
     if isinstance(verdict, FatalAgentError):
-        return Rejected(rejection=fatal_rejection(verdict), fatal=True)
+        return Rejected(rejection=rejection_from_fatal_error(verdict), fatal=True)
     message, code, result = (_attribute(verdict, name) for name in ("message", "code", "result"))
-    message = as_text(verdict if message is None else message)
-    code = REJECTED if code is None else as_text(code) or REJECTED
+    message = to_text_or_type_name(verdict if message is None else message)
+    code = REJECTED if code is None else to_text_or_type_name(code) or REJECTED
     rejection = Rejection(message=message, code=code, metadata=_metadata(verdict))
     return Rejected(rejection=rejection, result=result if isinstance(result, VerificationResult) else None)
 
 
-def fatal_rejection(error: FatalAgentError) -> Rejection:
+def rejection_from_fatal_error(error: FatalAgentError) -> Rejection:
     """Return a fatal error, bounded for storage."""
-    return bound_rejection(Rejection(message=as_text(error), code=FATAL))
+    return truncate_rejection(Rejection(message=to_text_or_type_name(error), code=FATAL))
 
 
 def _attribute(verdict: VerificationRejected, name: str) -> Any:
@@ -131,7 +131,7 @@ def _attribute(verdict: VerificationRejected, name: str) -> Any:
 
 def _metadata(verdict: VerificationRejected) -> dict[str, Any]:
     try:
-        return as_mapping(_attribute(verdict, "metadata"))
+        return to_text_keyed_mapping(_attribute(verdict, "metadata"))
     except Exception:  # noqa: BLE001 a mapping of the verifier's own
         return {}
 

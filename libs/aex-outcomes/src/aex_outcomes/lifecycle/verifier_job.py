@@ -15,7 +15,7 @@ from aex_models.contract import Candidate
 from aex_outcomes.config import parse_config
 from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 from aex_outcomes.lifecycle.registry import load_verifier
-from aex_outcomes.lifecycle.ruling import FinalResultRefused, ruling_json
+from aex_outcomes.lifecycle.ruling import FinalResultRefused, serialize_ruling
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
 
 _OWN_FOLDER = str(Path(__file__).parent)
@@ -45,7 +45,7 @@ async def run_verifier(payload: dict[str, Any]) -> dict[str, Any]:
     execution_ctx = _execution(payload.get("execution_ctx"))
     before = asyncio.all_tasks()
     try:
-        return ruling_json(await verifier.rule(candidate, agent_ctx, execution_ctx), name)
+        return serialize_ruling(await verifier.decide_ruling(candidate, agent_ctx, execution_ctx), name)
     except (MemoryError, FinalResultRefused):
         raise  # the first is the worker's; the second names the verifier itself
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The dry run of a work's custom code, and of its reference, before any agent starts."""
+"""Dry run of a work's custom code, and check of its reference, before any agent starts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,18 +7,18 @@ from typing import Any
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem
-from aex_outcomes.engine.criteria import to_fraction, value_problem
+from aex_outcomes.engine.criteria import find_value_problem, scale_custom_value
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.custom import (
     CUSTOM_METRICS,
     CustomExtractor,
-    code_name,
-    custom_entry,
-    entry_name,
-    returned_value,
+    build_custom_entry,
+    find_returned_value,
+    parse_code_name,
+    parse_result_key,
 )
-from aex_outcomes.extractors.text_quality import references_of
-from aex_outcomes.reference_check import as_output, reference_warning
+from aex_outcomes.extractors.text_quality import read_references
+from aex_outcomes.reference_check import build_reference_output, warn_if_references_fail
 from aex_outcomes.sandbox.jobs import worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox
 from aex_outcomes.science_lint import make_lint_warning
@@ -30,10 +30,10 @@ _REFUSED = {
     FaultKind.MEMORY: "ran out of memory",
     FaultKind.SYNTAX: "is not in the sandbox's Python",
 }
-"""Faults that do not depend on the candidate."""
+"""Descriptions of faults by which code is refused, since they do not depend on the candidate."""
 
 _COSTLY = frozenset({FaultKind.TIMEOUT, FaultKind.MEMORY})
-"""Faults that take a worker's full time: they end the dry run."""
+"""Faults that take a worker's full time, so that they end the dry run."""
 _EFFECTS = {
     FaultKind.EXCEPTION: "raises",
     FaultKind.BAD_RESULT: "returns what is no metric",
@@ -43,39 +43,43 @@ _SUGGESTION = "A candidate on which the code fails is held for an operator: let 
 _MAX_KIND = 60
 
 DryRunWarning = tuple[FaultKind, str, str]
-"""The kind of warning, the effect, and the location."""
+"""Kind of fault, its description, and its location in the code."""
 
 
 def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run each custom metric on an empty candidate and on the reference, as a candidate's text.
+    """Run each custom metric on an empty candidate and on one whose text is the reference.
+
+    It is the job of a confined worker.
 
     `payload`: `custom_metrics` (each `{name, code}`), `input`, `evaluation` (without custom metrics),
     `success_criteria` (or null), `config` (or null: the mapping of an `outcome-verification.yaml`).
 
-    Returns `{"problems": […], "warnings": […]}`. A timeout or a memory fault is a problem and ends the dry run. An
-    exception is a warning, and so is a result that a criterion cannot use. Findings have lines, types of exceptions and
-    names of entries, but no exception's text and no value: they may quote evaluation data.
+    Returns `{"problems": […], "warnings": […]}`. Code that is not valid Python, or runs out of time or memory, is a
+    problem; the last two end the dry run. An exception is a warning, and so is a result that a criterion cannot use.
+    They have line numbers, types of exceptions and names of entries, but no exception's text and no value, which may
+    quote evaluation data. Without problems `warn_if_references_fail` is applied too.
 
     Raises `SandboxUnavailable`, `InvalidConfig`, `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`, and
     pydantic's `ValidationError` for invalid criteria.
     """
     sandbox = worker_sandbox()
     engine = VerificationEngine(payload.get("config"), sandbox=sandbox)
-    return asyncio.run(find_problems(payload, engine, sandbox))
+    return asyncio.run(collect_dry_run_findings(payload, engine, sandbox))
 
 
-async def find_problems(payload: Mapping[str, Any], engine: VerificationEngine, sandbox: Sandbox) -> dict[str, Any]:
-    """Return the findings of `dry_run`, by this engine and in this sandbox."""
+async def collect_dry_run_findings(
+    payload: Mapping[str, Any], engine: VerificationEngine, sandbox: Sandbox
+) -> dict[str, Any]:
+    """Do the work of `dry_run` with a given engine and sandbox, and return its result."""
     metrics, evaluation = payload.get(CUSTOM_METRICS) or [], payload.get("evaluation") or {}
     work_input, criteria_json = payload.get("input") or {}, payload.get("success_criteria")
     criteria = None if criteria_json is None else SuccessCriteria.model_validate(criteria_json)
     outputs: dict[str, Any] = {"an empty candidate": {}}
-    references = references_of(evaluation)
+    references = read_references(evaluation)
     if references:
-        outputs["the reference"] = as_output(references[0], engine)
+        outputs["the reference"] = build_reference_output(references[0], engine)
     extractors = engine.catalog.extractors.values()
-    own_limits = (each.limits for each in extractors if isinstance(each, CustomExtractor))
-    limits = next(own_limits, Limits())  # the defaults where custom metrics are disabled
+    limits = next((each.limits for each in extractors if isinstance(each, CustomExtractor)), Limits())
     problems: list[Problem] = []
     warnings: list[LintWarning] = []
     for (position, metric), (candidate, output) in product(enumerate(metrics), outputs.items()):
@@ -99,7 +103,7 @@ async def find_problems(payload: Mapping[str, Any], engine: VerificationEngine, 
             warnings.append(make_lint_warning(f"custom_metric_{kind}", path, message, _SUGGESTION))
     if criteria is not None and not problems:
         evaluation = {**evaluation, CUSTOM_METRICS: metrics}
-        warning = await reference_warning(criteria, work_input, evaluation, engine)
+        warning = await warn_if_references_fail(criteria, work_input, evaluation, engine)
         warnings += [warning] if warning else []
     findings: dict[str, Sequence[Problem | LintWarning]] = {"problems": problems, "warnings": warnings}
     return {kind: [each.model_dump(mode="json") for each in found] for kind, found in findings.items()}
@@ -111,14 +115,17 @@ def _fault_warning(fault: CodeFault) -> DryRunWarning:
 
 
 def _result_warning(returned: Returned, name: str, criteria: SuccessCriteria | None) -> DryRunWarning | None:
-    """Return a warning of the first criterion that cannot use the returned value."""
+    """Return a warning about the first criterion that cannot use the returned value; None without one."""
     for criterion in criteria.criteria if criteria else ():
-        if code_name(criterion.metric) != name:
+        if parse_code_name(criterion.metric) != name:
             continue
-        value = returned_value(returned, criterion.metric)
+        value = find_returned_value(returned, criterion.metric)
         if value is None:
-            return FaultKind.BAD_RESULT, f"returns no entry {entry_name(criterion.metric)}", ""
-        if value_problem(criterion, to_fraction(criterion, value), custom_entry(criterion.metric)) is not None:
+            return FaultKind.BAD_RESULT, f"returns no entry {parse_result_key(criterion.metric)}", ""
+        if (
+            find_value_problem(criterion, scale_custom_value(criterion, value), build_custom_entry(criterion.metric))
+            is not None
+        ):
             effect = f"returns for {criterion.metric} what the type {criterion.metric_type} rules out"
             return FaultKind.BAD_RESULT, effect, ""
     return None

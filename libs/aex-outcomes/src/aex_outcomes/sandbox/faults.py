@@ -42,7 +42,7 @@ class PrintedOutput:
             raise OverflowError
 
 
-def fault_of(error: BaseException, code: str) -> Exception | None:
+def classify_client_error(error: BaseException, code: str) -> Exception | None:
     """Return the `CodeFault` of a client's exception, or `Crashed`; None for another exception.
 
     None of them is the candidate's fault: `Context` refuses input that is too deep for the interpreter.

@@ -45,7 +45,7 @@ class ParentDeathPipe:
         self._child_end, self._own_end = os.pipe()
 
     @contextmanager
-    def inherited_end(self) -> Iterator[None]:
+    def share_with_child(self) -> Iterator[None]:
         """Let a child that starts in this block inherit its end; `attach` it within the block."""
         os.set_inheritable(self._child_end, True)
         try:
@@ -68,7 +68,7 @@ class ParentDeathPipe:
 
 
 @contextmanager
-def reading_budget(expected: int) -> Iterator[None]:
+def limit_memory_while_reading(expected: int) -> Iterator[None]:
     """Limit memory in this block to `expected` more bytes and some headroom, if usage is known."""
     used = measure_address_space()
     if used is None:
@@ -79,7 +79,7 @@ def reading_budget(expected: int) -> Iterator[None]:
 
 
 @contextmanager
-def orphan_budget(timeout_s: float) -> Iterator[None]:
+def limit_child_cpu_time(timeout_s: float) -> Iterator[None]:
     """Limit the processor time of a child that starts in this block.
 
     A child whose parent was killed then ends by itself, also where `ParentDeathPipe` does not end it. This process's
@@ -110,7 +110,7 @@ class Interpreter:
         self._pool = _pool(folders, timeout_s)
         self._death_pipe = ParentDeathPipe()
         try:
-            with orphan_budget(timeout_s), self._death_pipe.inherited_end():
+            with limit_child_cpu_time(timeout_s), self._death_pipe.share_with_child():
                 self._pool.__enter__()
                 with self._pool.checkout() as session:
                     self._process_id = _process_id(session)
@@ -124,7 +124,7 @@ class Interpreter:
         return self._runs_left <= 0 or self._seconds_left <= 0
 
     @contextmanager
-    def session(self, limits: "ResourceLimits", policy: "OSPolicy") -> Iterator["MontySession"]:
+    def open_session(self, limits: "ResourceLimits", policy: "OSPolicy") -> Iterator["MontySession"]:
         """Open an empty namespace, which counts as a run. Raises `Crashed`."""
         began = time.monotonic()
         try:
@@ -178,6 +178,6 @@ def _program_path(folders: Sequence[Path]) -> Path:
     raise SandboxUnavailable(f"the program monty is not in {folder_list}: install pydantic-monty-runtime")
 
 
-def script_folders() -> tuple[Path, ...]:
+def find_script_folders() -> tuple[Path, ...]:
     """Return this environment's folders of scripts."""
     return Path(sysconfig.get_path("scripts")), Path(sys.executable).parent

@@ -9,9 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from aex_outcomes.sandbox.faults import Crashed, PrintedOutput, fault_of
-from aex_outcomes.sandbox.interpreter import BUSY_S, Interpreter, reading_budget, script_folders
-from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable, read_result
+from aex_outcomes.sandbox.faults import Crashed, PrintedOutput, classify_client_error
+from aex_outcomes.sandbox.interpreter import BUSY_S, Interpreter, find_script_folders, limit_memory_while_reading
+from aex_outcomes.sandbox.port import (
+    CodeFault,
+    Context,
+    FaultKind,
+    Limits,
+    Returned,
+    SandboxUnavailable,
+    validate_result,
+)
 
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
@@ -39,7 +47,7 @@ class MontySandbox:
 
         `busy_s`: the time in runs after which an interpreter is replaced; at most half of its total limit.
         """
-        self._folders = tuple(folders or script_folders())
+        self._folders = tuple(folders or find_script_folders())
         self._busy_s = busy_s
         self._interpreter: Interpreter | None = None
 
@@ -80,7 +88,7 @@ class MontySandbox:
         interpreter = self._ready_interpreter(limits)
         output = PrintedOutput(limits.stdout_bytes, interpreter.kill)
         try:
-            return read_result(_run_session(interpreter, code, context, limits, output), limits)
+            return validate_result(_run_session(interpreter, code, context, limits, output), limits)
         except BaseException as error:  # noqa: BLE001 the client's panics are no Exceptions
             fault = _classify(error, code, output, limits)
             if getattr(fault, "kind", None) not in _HARMLESS:
@@ -104,7 +112,10 @@ def _run_session(interpreter: Interpreter, code: str, context: str, limits: Limi
         "max_recursion_depth": _RECURSION,
         "max_suspensions": 1,
     }
-    with interpreter.session(bounds, _policy()) as session, reading_budget(_COPIES * (len(code) + len(context))):
+    with (
+        interpreter.open_session(bounds, _policy()) as session,
+        limit_memory_while_reading(_COPIES * (len(code) + len(context))),
+    ):
         return session.feed_run(code + _SUFFIX, inputs={"__context": context}, print_callback=output)
 
 
@@ -122,7 +133,7 @@ def _classify(error: BaseException, code: str, output: PrintedOutput, limits: Li
     """Return the meaning of a client's exception: the code's fault, a crash, or no sandbox."""
     if output.is_exceeded:
         return CodeFault(FaultKind.TOO_MUCH_OUTPUT, f"more than {limits.stdout_bytes} bytes were printed")
-    fault = error if isinstance(error, CodeFault | Crashed) else fault_of(error, code)
+    fault = error if isinstance(error, CodeFault | Crashed) else classify_client_error(error, code)
     if fault is not None or not isinstance(error, Exception):
         return fault or error
     return SandboxUnavailable(f"the interpreter's client failed: {type(error).__name__}")

@@ -120,7 +120,7 @@ class Sandbox(Protocol):
         ...
 
 
-def read_result(value: Any, limits: Limits) -> Returned:
+def validate_result(value: Any, limits: Limits) -> Returned:
     """Read the number or the metrics that code returned. Raises `CodeFault` for any other value.
 
     Only two levels are read: the value may be cyclic or vast. No method of a foreign type is called.

@@ -44,7 +44,7 @@ Finding = tuple[int, str, str]
 """Line, code, message."""
 
 
-def code_problems(code: str, path: str = "") -> tuple[Problem, ...]:
+def check_code(code: str, path: str = "") -> tuple[Problem, ...]:
     """Return what keeps code from running in the sandbox, by line; at most `MAX_PROBLEMS`."""
     found = [
         (kind, f"Line {line}: {message}" if line else message)

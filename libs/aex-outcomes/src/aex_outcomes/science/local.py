@@ -9,7 +9,7 @@ from typing import Any
 from aex_models.domains import Domain
 from aex_models.science import Science, ScienceResult
 from aex_outcomes.config import SandboxConfig
-from aex_outcomes.json_values import claim_texts
+from aex_outcomes.json_values import format_claim_texts
 from aex_outcomes.science.confined import ConfinedExaminer, DataLimits, ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import decide_science_result
 from aex_outcomes.science.peer_review_port import (
@@ -56,7 +56,7 @@ class LocalScience:
         with ExitStack() as stack:
             copies = stage_temporary_copies(claimed.files, self.limits.max_bytes)
             files = await asyncio.to_thread(stack.enter_context, copies)
-            request = ExaminationRequest("", science, domain, claim_texts(claimed.values), files)
+            request = ExaminationRequest("", science, domain, format_claim_texts(claimed.values), files)
             try:
                 examination = await ConfinedExaminer(_DisposableRunner(self.bounds), self.limits).examine(request)
             except ExaminationLost as lost:  # with details, because the data are the caller's own

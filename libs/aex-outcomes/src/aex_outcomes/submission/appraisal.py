@@ -10,9 +10,9 @@ from typing import Any
 
 from aex_models.work import LintWarning, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.feasibility import MAX_ENUMERATED, EvaluationCounts, count_evaluation
-from aex_outcomes.linter import LintContext, lint_feasible
-from aex_outcomes.price_quote import quote, quote_combinations
+from aex_outcomes.feasibility import MAX_ENUMERATED, EvaluationCounts, count_evaluation_items
+from aex_outcomes.linter import LintContext, run_lint_rules
+from aex_outcomes.price_quote import quote, quote_for_combinations
 from aex_outcomes.science_lint import lint_science
 from aex_outcomes.submission.findings import CRITERIA
 
@@ -34,7 +34,7 @@ Appraise = Callable[[Mapping[str, Any], WorkSubmission, Catalog], Appraisal]
 
 def appraise_work(body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
     """Return warnings and quote, from one enumeration of feasible outcomes."""
-    return _appraisal(submission, _extent(body, submission), catalog)
+    return _appraisal(submission, _count_items(body, submission), catalog)
 
 
 class Appraisals:
@@ -51,14 +51,14 @@ class Appraisals:
 
     def __call__(self, body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
         """Return the appraisal; the catalogue must always be the same."""
-        extent = _extent(body, submission)
-        content = _cache_key(body, submission, extent)
+        counts = _count_items(body, submission)
+        content = _cache_key(body, submission, counts)
         if submission.science is not None or len(content) > _MAX_KEY_BYTES:
-            return _appraisal(submission, extent, catalog)
+            return _appraisal(submission, counts, catalog)
         key = sha256(content).digest()
         known = self._known.get(key)
         if known is None:
-            known = _appraisal(submission, extent, catalog)
+            known = _appraisal(submission, counts, catalog)
             with self._lock:
                 self._known[key] = known
                 if len(self._known) > self._max_works:
@@ -66,29 +66,29 @@ class Appraisals:
         return known
 
 
-def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, extent: EvaluationCounts) -> bytes:
+def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, counts: EvaluationCounts) -> bytes:
     """Return bytes that are equal only for equal appraisals; the pickler writes numbers by their text."""
-    numbers = (extent.labels, extent.terms, extent.wordless, _is_verified(submission))
+    numbers = (counts.labels, counts.terms, counts.wordless, _is_verified(submission))
     return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
 
 
-def _extent(body: Mapping[str, Any], submission: WorkSubmission) -> EvaluationCounts:
+def _count_items(body: Mapping[str, Any], submission: WorkSubmission) -> EvaluationCounts:
     criteria, evaluation = submission.success_criteria, body.get("evaluation")
-    return count_evaluation(
+    return count_evaluation_items(
         criteria.criteria if criteria else (), evaluation if isinstance(evaluation, Mapping) else {}
     )
 
 
-def _appraisal(submission: WorkSubmission, extent: EvaluationCounts, catalog: Catalog) -> Appraisal:
+def _appraisal(submission: WorkSubmission, counts: EvaluationCounts, catalog: Catalog) -> Appraisal:
     criteria, budget, science = submission.success_criteria, submission.budget, submission.science
     warnings = lint_science(science, submission.domain, catalog) if science else ()
     if criteria is None:
-        return Appraisal(warnings, quote_combinations(None, budget, ()))
+        return Appraisal(warnings, quote_for_combinations(None, budget, ()))
     known = catalog.with_statistics(science.statistics if science else ())
-    context = LintContext(criteria, budget, extent, known, CRITERIA, _is_verified(submission), science)
+    context = LintContext(criteria, budget, counts, known, CRITERIA, _is_verified(submission), science)
     is_exact = len(criteria.criteria) <= MAX_ENUMERATED
-    price = quote_combinations(criteria, budget, context.feasible) if is_exact else quote(criteria, budget, catalog)
-    return Appraisal((*lint_feasible(context), *warnings), price)
+    price = quote_for_combinations(criteria, budget, context.feasible) if is_exact else quote(criteria, budget, catalog)
+    return Appraisal((*run_lint_rules(context), *warnings), price)
 
 
 def _is_verified(submission: WorkSubmission) -> bool:

@@ -12,10 +12,10 @@ from aex_models.science import Science
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.appraisal import Appraise, appraise_work
-from aex_outcomes.submission.criteria import criteria_problems, evaluation_problems
-from aex_outcomes.submission.findings import CheckFindings, problems_of, split_by_kind
+from aex_outcomes.submission.criteria import check_body_criteria, check_evaluation_data
+from aex_outcomes.submission.findings import CheckFindings, classify_problems, convert_validation_error
 from aex_outcomes.submission.science import check_science, drop_duplicate_name_problems
-from aex_outcomes.submission.sizes import criteria_size_problems, size_problems
+from aex_outcomes.submission.sizes import check_criteria_sizes, check_work_sizes
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -52,7 +52,7 @@ def check_submission(
     if isinstance(body, Mapping):
         read = submission.success_criteria if submission else None
         findings += _semantic_findings(body, catalog, reviewer=reviewer, uploaded=uploaded, read=read)
-        findings += CheckFindings((*_terms_problems(body, verifiers), *size_problems(body, submission)))
+        findings += CheckFindings((*_terms_problems(body, verifiers), *check_work_sizes(body, submission)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
     appraisal = appraise(body, submission, catalog)
@@ -67,9 +67,9 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
         "science": Science,
     }
     shape = [problem for name, model in models.items() for problem in _field_problems(body, name, model)]
-    sizes = CheckFindings(tuple(criteria_size_problems(body.get("success_criteria"))))
+    sizes = CheckFindings(tuple(check_criteria_sizes(body.get("success_criteria"))))
     return (
-        split_by_kind(drop_duplicate_name_problems(shape))
+        classify_problems(drop_duplicate_name_problems(shape))
         + sizes
         + _semantic_findings(body, catalog, reviewer=reviewer)
     )
@@ -83,9 +83,9 @@ def _semantic_findings(
     uploaded: bool = True,
     read: SuccessCriteria | None = None,
 ) -> CheckFindings:
-    criteria = criteria_problems(body, catalog, reviewer=reviewer, read=read)
+    criteria = check_body_criteria(body, catalog, reviewer=reviewer, read=read)
     science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded)
-    return CheckFindings((*criteria, *evaluation_problems(body, catalog), *science))
+    return CheckFindings((*criteria, *check_evaluation_data(body, catalog), *science))
 
 
 def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
@@ -93,7 +93,7 @@ def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
     try:
         return model.model_validate(body), CheckFindings()
     except ValidationError as error:
-        return None, split_by_kind(drop_duplicate_name_problems(problems_of(error, body, model=model)))
+        return None, classify_problems(drop_duplicate_name_problems(convert_validation_error(error, body, model=model)))
 
 
 def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) -> list[Problem]:
@@ -103,7 +103,7 @@ def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) 
         if value is not None:
             model.model_validate(value)
     except ValidationError as error:
-        return problems_of(error, value, f"/{name}", model=model)
+        return convert_validation_error(error, value, f"/{name}", model=model)
     return []
 
 

@@ -20,9 +20,9 @@ from aex_outcomes.catalog import (
     is_absent,
     supplied_evaluation,
 )
-from aex_outcomes.extractors.custom import CUSTOM_METRICS, code_name, declared_names
+from aex_outcomes.extractors.custom import CUSTOM_METRICS, list_declared_code_names, parse_code_name
 from aex_outcomes.extractors.protocol import check_evaluation
-from aex_outcomes.metric_names import ANY_NAME, ANY_STATISTIC, is_custom, is_statistic
+from aex_outcomes.metric_names import ANY_NAME, ANY_STATISTIC, is_custom_metric, is_statistic_metric
 from aex_outcomes.submission.findings import CRITERIA
 from aex_outcomes.submission.science import check_metric_requirements, check_statistic_metric, parse_valid_statistics
 
@@ -49,7 +49,7 @@ class _Context:
     has_reviewer: bool
 
 
-def criteria_problems(
+def check_body_criteria(
     body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False, read: SuccessCriteria | None = None
 ) -> Iterator[Problem]:
     """Yield the problems of a body's criteria beyond their shape; criteria of a wrong shape are skipped.
@@ -115,11 +115,11 @@ def _criterion_problems(
         yield from _threshold_problems(criterion, path, entry.needs, catalog)
     # The threshold of a criterion of a wrong shape may supply its needs.
     is_supplied = criterion is None and isinstance(raw.get("threshold"), list | Mapping)
-    for key in catalog.required_evaluation(criterion) if criterion else () if is_supplied else entry.needs:
+    for key in catalog.required_evaluation_keys(criterion) if criterion else () if is_supplied else entry.needs:
         if is_absent(evaluation.get(key)):
             message = f"{entry.name} needs evaluation.{key}"
             yield Problem(path=f"/evaluation/{key}", code="evaluation_missing", message=message)
-    name, declared = code_name(entry.name), declared_names(evaluation)
+    name, declared = parse_code_name(entry.name), list_declared_code_names(evaluation)
     if name is not None and not is_absent(evaluation.get(CUSTOM_METRICS)) and name not in declared:
         message = f"{entry.name} needs the code {name} in evaluation.{CUSTOM_METRICS}"
         yield Problem(path=f"/evaluation/{CUSTOM_METRICS}", code="evaluation_missing", message=message)
@@ -131,13 +131,13 @@ def _unknown_metric(metric: str, path: str, context: _Context) -> Problem | None
     if metric in catalog and metric not in (ANY_NAME, ANY_STATISTIC):
         return check_statistic_metric(metric, path, context.science)
     code, message = "unknown_metric", str(UnknownMetric(metric))
-    if is_custom(metric) and ANY_NAME in catalog:
+    if is_custom_metric(metric) and ANY_NAME in catalog:
         message += " (custom.NAME or custom.NAME.KEY is expected)"
-    elif is_custom(metric):
+    elif is_custom_metric(metric):
         code, message = "custom_metrics_unavailable", f"Custom metrics are not available here: {metric}"
-    elif is_statistic(metric) and ANY_STATISTIC in catalog:
+    elif is_statistic_metric(metric) and ANY_STATISTIC in catalog:
         message += " (stat.NAME is expected)"
-    elif metric in SCIENCE_METRICS or is_statistic(metric):
+    elif metric in SCIENCE_METRICS or is_statistic_metric(metric):
         code, message = "science_unavailable", f"Scientific verification is not available here: {metric}"
     else:
         message += format_suggestion(metric, catalog.sources)
@@ -162,7 +162,7 @@ def _threshold_problems(
         yield Problem(path=pointer, code=problem.code, message=f"{invalid} ({problem.message})")
 
 
-def evaluation_problems(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+def check_evaluation_data(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
     """Yield the extractors' problems with the evaluation data, and evaluation data that agents could read."""
     evaluation, work_input = body.get("evaluation"), body.get("input")
     if isinstance(evaluation, Mapping):

@@ -35,7 +35,7 @@ class CheckFindings:
         return tuple(sorted(relevant, key=lambda each: (each.path, each.code, each.message)))
 
 
-def split_by_kind(problems: Iterable[Problem]) -> CheckFindings:
+def classify_problems(problems: Iterable[Problem]) -> CheckFindings:
     """Separate problems of shape by their position."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
@@ -46,7 +46,7 @@ def _in_criteria(path: str) -> bool:
     return path == CRITERIA or path.startswith(f"{CRITERIA}/")
 
 
-def problems_of(
+def convert_validation_error(
     error: ValidationError, body: Any, root: str = "", most: int | None = None, model: Any = None
 ) -> list[Problem]:
     """Convert pydantic's errors, or the first `most`, to problems without values of the body.

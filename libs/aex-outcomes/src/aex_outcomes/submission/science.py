@@ -15,7 +15,7 @@ from aex_models.statistics import StatisticSpec
 from aex_models.validation_messages import format_suggestion
 from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.metric_names import statistic_name
+from aex_outcomes.metric_names import parse_statistic_name
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.source_files import (
     ENDINGS,
@@ -50,7 +50,7 @@ def check_science(
     if isinstance(domain_name, str) and catalog.domains.get(domain_name) is None:
         message = f"Unknown domain; known here: {', '.join(catalog.domains.names)}"
         yield Problem(path=f"{SCIENCE}/domain", code="unknown_domain", message=message)
-    domain = catalog.domain_of(_text(domain_name), _text(body.get("domain")))
+    domain = catalog.resolve_domain(_text(domain_name), _text(body.get("domain")))
     yield from _check_problems(science, domain, catalog, has_reviewer=has_reviewer)
     yield from _statistic_problems(first_list_items(science, "statistics"))
     yield from check_data_files(first_list_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
@@ -83,7 +83,7 @@ def check_statistic_metric(metric: str, path: str, science: Any) -> Problem | No
     `path`: JSON pointer of the metric in the body. `science`: the body's `science`, unvalidated.
     """
     name, listed = (
-        statistic_name(metric),
+        parse_statistic_name(metric),
         first_list_items(science, "statistics") if isinstance(science, Mapping) else (),
     )
     known = sorted({own for each in listed if isinstance(each, Mapping) and (own := _text(each.get("name")))})

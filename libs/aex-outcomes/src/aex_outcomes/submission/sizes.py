@@ -17,13 +17,13 @@ MAX_WORK_BYTES = 4_000_000
 _SCALARS = bool | int | float | None
 
 
-def size_problems(body: Mapping[str, Any], submission: WorkSubmission | None) -> Iterator[Problem]:
+def check_work_sizes(body: Mapping[str, Any], submission: WorkSubmission | None) -> Iterator[Problem]:
     """Yield the problems of a work's sizes; parts of a wrong shape are measured as they came."""
     work = _stored_work(body, submission)
     size = _count_bytes(work)
     if 0 < size <= MAX_THRESHOLD_BYTES:
         return  # the usual case: no part is larger than the whole
-    yield from criteria_size_problems(work.get("success_criteria"))
+    yield from check_criteria_sizes(work.get("success_criteria"))
     if size > MAX_WORK_BYTES:
         largest = max(work, key=lambda name: _count_bytes(work[name]))
         subject = f"The work has {size} bytes as stored, without its evaluation data"
@@ -31,7 +31,7 @@ def size_problems(body: Mapping[str, Any], submission: WorkSubmission | None) ->
         yield Problem(path="", code="work_too_large", message=message)
 
 
-def criteria_size_problems(raw: Any) -> Iterator[Problem]:
+def check_criteria_sizes(raw: Any) -> Iterator[Problem]:
     """Yield the problems of the sizes of criteria, which may have any shape."""
     criteria = _stored_criteria(raw)
     size = _count_bytes(criteria)

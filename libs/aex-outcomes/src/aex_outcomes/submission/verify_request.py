@@ -56,16 +56,16 @@ class CheckedTrial(Generic[T]):
     """True if all problems are of shape, outside `success_criteria`."""
 
 
-def check_verify_request(body: Any, catalog: Catalog, *, reviewer: bool = False) -> CheckedTrial[VerifyRequest]:
+def check_verify_request(body: Any, catalog: Catalog, *, has_reviewer: bool = False) -> CheckedTrial[VerifyRequest]:
     """Check a body parsed from JSON: all problems at once, without values. `reviewer`: reviews exist."""
-    return check_trial(body, catalog, VerifyRequest, reviewer=reviewer)
+    return check_trial(body, catalog, VerifyRequest, has_reviewer=has_reviewer)
 
 
-def check_trial(body: Any, catalog: Catalog, kind: type[T], *, reviewer: bool = False) -> CheckedTrial[T]:
+def check_trial(body: Any, catalog: Catalog, kind: type[T], *, has_reviewer: bool = False) -> CheckedTrial[T]:
     """Check a trial of any kind; only a `VerifyRequest` is checked for its `data`."""
     request, findings = parse_body(body, kind)
     if isinstance(body, Mapping):
-        findings += check_criteria(body, catalog, reviewer=reviewer)
+        findings += check_criteria(body, catalog, reviewer=has_reviewer)
         findings += CheckFindings(
             (*_upload_problems(body, "artifacts"), *(_request_problems(body) if kind is VerifyRequest else ()))
         )

@@ -3,7 +3,7 @@
 import structlog
 
 from aex_models.events import ContractAwarded
-from aex_outcomes.lifecycle.transitions import new_state
+from aex_outcomes.lifecycle.transitions import create_state
 from aex_runtime.errors import NotFound
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
@@ -27,7 +27,9 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
     async def open_once(unit: Unit) -> bool:
         if await unit.get(CONTRACTS, key):
             return False
-        state = new_state(award.contract_id, awarded.work.verification.max_attempts, award.deadline, award.awarded_at)
+        state = create_state(
+            award.contract_id, awarded.work.verification.max_attempts, award.deadline, award.awarded_at
+        )
         row = ContractRow(
             contract_id=award.contract_id,
             work_id=award.work_id,

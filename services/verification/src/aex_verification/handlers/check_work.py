@@ -152,7 +152,7 @@ async def _add_data_warnings(
     queue = f"trials of {submitted.consumer_id}"
     request = ExaminationInput(queue, submitted.work_id, science, submitted.domain, None, {})
     try:
-        domain = deps.catalog.domain_of(science.domain, submitted.domain)
+        domain = deps.catalog.resolve_domain(science.domain, submitted.domain)
         warnings = warn_about_data(science, domain, await run_examination(deps, request))
     except ExaminationLost as error:
         lost = pending.data_lost + 1

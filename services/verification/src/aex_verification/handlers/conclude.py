@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 async def conclude_contract(deps: Deps, contract_id: str) -> None:
     """Conclude a contract that closes, as `conclude_attempt` does; ignore others."""
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-    if stored is None or not stored.record.state.closes:
+    if stored is None or not stored.record.state.is_closing:
         return
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
@@ -130,7 +130,7 @@ async def _load_closing(
     if stored is None or attempt is None:
         return None
     state = stored.record.state
-    return (stored, attempt) if state.closes and state.current_attempt == attempt_id else None
+    return (stored, attempt) if state.is_closing and state.current_attempt == attempt_id else None
 
 
 def _hold_contract(

@@ -70,7 +70,7 @@ async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
 
 
 def _domain(deps: Deps, request: ExaminationInput) -> Domain | None:
-    return deps.catalog.domain_of(request.science.domain, request.domain)
+    return deps.catalog.resolve_domain(request.science.domain, request.domain)
 
 
 async def _review(deps: Deps, request: ExaminationInput, examination: Examination) -> Reviewed | None:

@@ -35,7 +35,7 @@ async def find_start(deps: Deps, reader: Principal, contract_id: str, last_event
     """
     row = await load_visible_contract(deps, reader, contract_id)
     after = _parse_event_id(last_event_id)
-    return None if row.state.final and after >= row.events else min(after, row.events)
+    return None if row.state.is_final and after >= row.events else min(after, row.events)
 
 
 async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after: int) -> AsyncIterator[list[Any]]:
@@ -93,7 +93,7 @@ async def wait_for_attempt(deps: Deps, contract_id: str, attempt_id: str, second
         if row.status not in _SETTLED:
             return row, False
         stored = await CONTRACTS.get(deps.store, key_of(contract_id))
-        return row, stored is None or not stored.record.state.closes
+        return row, stored is None or not stored.record.state.is_closing
 
     row, _ = await deps.notifier.wait_for(attempt_id, seconds, read, lambda value: value[1])
     return row

@@ -12,7 +12,7 @@ from aex_models.science import Science
 from aex_models.work import EvaluationBlob
 from aex_outcomes.engine.candidate import MAX_EARLIER
 from aex_outcomes.engine.final_result import combine_with_ruling
-from aex_outcomes.json_values import claim_texts
+from aex_outcomes.json_values import format_claim_texts
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
 from aex_outcomes.science.confined import ExaminationLost
@@ -160,7 +160,7 @@ def _make_examination_input(current: CurrentAttempt, science: Science) -> Examin
         science=science,
         domain=current.awarded.work.domain,
         output=candidate.output,
-        claims=claim_texts(candidate.claimed_values, current.row.claim_texts),
+        claims=format_claim_texts(candidate.claimed_values, current.row.claim_texts),
         reasoning=candidate.reasoning,
         artifacts=candidate.artifacts,
     )

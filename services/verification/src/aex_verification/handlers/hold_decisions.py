@@ -5,7 +5,7 @@ from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.events import OutcomeReviewed
 from aex_models.governance import Action, DecidedBy, Decision, GovernanceResult
 from aex_models.results import Verdict
-from aex_outcomes.lifecycle.transitions import apply_verdict, retry_attempt
+from aex_outcomes.lifecycle.transitions import apply_verdict, retry_held_candidate
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -80,7 +80,7 @@ def _retry(
             "operator_retries": row.operator_retries + 1,
         }
     )
-    state = retry_attempt(stored.record.state, attempt_id, row.candidate_hash, unit.now)
+    state = retry_held_candidate(stored.record.state, attempt_id, row.candidate_hash, unit.now)
     save_contract(unit, stored, state)
     unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
     unit.create(ATTEMPTS, key_of(attempt_id), new_row)

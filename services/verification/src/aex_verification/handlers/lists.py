@@ -44,7 +44,7 @@ async def list_contracts(
 
     async def render(pages: PageReader, row: ContractRow) -> Json:
         is_secret = is_secret_feedback(row, reader)
-        is_visible = not is_secret or (row.state.final and await _is_paid(pages, row.contract_id))
+        is_visible = not is_secret or (row.state.is_final and await _is_paid(pages, row.contract_id))
         return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
     return await read_page_as_json(deps.store, Listing(CONTRACTS, sets, _ORDER, matches=matches), paging, render)

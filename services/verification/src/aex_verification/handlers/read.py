@@ -36,7 +36,7 @@ async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str)
     row = await load_contract(deps, contract_id)
     if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
-    if not row.state.final and not row.state.busy and deps.clock.now() >= row.state.deadline:
+    if not row.state.is_final and not row.state.is_busy and deps.clock.now() >= row.state.deadline:
         with continue_subject_trace(row.traceparent, "expire contract", id_attributes(contract_id)):
             await expire_contract(deps, contract_id)
         row = await load_contract(deps, contract_id)
@@ -51,7 +51,7 @@ def is_secret_feedback(row: ContractRow, reader: Principal) -> bool:
 async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
     """Render a contract for the reader: a consumer reads feedback on outputs that it pays for."""
     is_secret = is_secret_feedback(row, reader)
-    is_visible = not is_secret or (row.state.final and is_paid_for(await find_outcome(deps, row.contract_id)))
+    is_visible = not is_secret or (row.state.is_final and is_paid_for(await find_outcome(deps, row.contract_id)))
     return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
 

@@ -8,10 +8,10 @@ from aex_models.governance import HoldCause
 from aex_models.large_thresholds import omit_large_thresholds
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes.engine.final_result import reject_indeterminate
-from aex_outcomes.feedback import render_invalid
+from aex_outcomes.feedback import render_invalid_output
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import apply_verdict, record_invalid, record_verification_failure
+from aex_outcomes.lifecycle.transitions import apply_verdict, record_invalid_output, record_verification_failure
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -95,11 +95,11 @@ class GradeRecorder:
 
     async def record_invalid(self, ruling: Invalid) -> CurrentAttempt:
         """Publish the errors of an invalid output, uncounted; the contract ends only past its deadline."""
-        unit, feedback = self.unit, render_invalid(ruling.errors)
-        state = record_invalid(self.stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
+        unit, feedback = self.unit, render_invalid_output(ruling.errors)
+        state = record_invalid_output(self.stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
         changes = {"status": AttemptStatus.INVALID, "errors": ruling.errors, "feedback": feedback}
         emptied = {"result": None, "facts": GovernanceFacts(), "last_error": None}
-        if state.final:  # the deadline passed, and nothing was judged before
+        if state.is_final:  # the deadline passed, and nothing was judged before
             await write_outcome(unit, self.current.awarded, state, None, None)
         save_contract(unit, self.stored, state)
         row = self.row.model_copy(update=changes | emptied)
@@ -162,7 +162,7 @@ class GradeRecorder:
         if state.closing is not None:
             # It is concluded right after this commit; the timer serves if the process ends in between.
             self.unit.set_timer(CONCLUDE, state.contract_id, self.unit.now + self.deps.policy.lease)
-        elif not state.final:
+        elif not state.is_final:
             # It may have fired during the verification, on a clock that was ahead of this one.
             self.unit.set_timer(DEADLINE, state.contract_id, state.deadline)
 

@@ -10,9 +10,9 @@ from aex_models.contract import AttemptStatus, Candidate
 from aex_models.events import OutputSubmitted
 from aex_models.governance import Party
 from aex_models.work import Problem
-from aex_outcomes.json_values import lossy_claim_texts
+from aex_outcomes.json_values import find_claim_texts_lost_in_storage
 from aex_outcomes.lifecycle.outputs import candidate_hash, output_hash
-from aex_outcomes.lifecycle.transitions import known_attempt, receive_candidate
+from aex_outcomes.lifecycle.transitions import find_attempt_by_hash, receive_candidate
 from aex_runtime.artifacts import Upload
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
@@ -80,7 +80,7 @@ class _Intake:
         """Return the id of the candidate's attempt, known or new."""
         stored = await require_contract(unit, self.contract_id)
         state = stored.record.state
-        earlier = known_attempt(state, self.candidate_hash)
+        earlier = find_attempt_by_hash(state, self.candidate_hash)
         if earlier is not None:
             if not self.is_known:
                 self._take_tokens()
@@ -103,7 +103,7 @@ class _Intake:
             candidate_hash=self.candidate_hash,
             output_hash=self.output_hash,
             agent_org=self.agent.org,
-            claim_texts=lossy_claim_texts(self.candidate.claimed_values),
+            claim_texts=find_claim_texts_lost_in_storage(self.candidate.claimed_values),
             status=AttemptStatus.QUEUED,
             platform_latency_ms=new_state.agent_ms,
             received_at=unit.now,

@@ -69,7 +69,7 @@ async def _verify(deps: Deps, current: CurrentAttempt, slot: ExitStack) -> None:
         _log_result(recorded.state, attempt_id, grade)
     deps.notifier.wake(attempt_id)
     deps.subscribers.wake(contract_id)
-    if recorded is not None and recorded.state.closes and recorded.state.current_attempt == attempt_id:
+    if recorded is not None and recorded.state.is_closing and recorded.state.current_attempt == attempt_id:
         await conclude_attempt(deps, recorded)  # all is loaded, unless its outcome rests on an earlier attempt
     else:
         await _conclude(deps, contract_id, attempt_id)

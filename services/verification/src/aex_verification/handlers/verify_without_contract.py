@@ -9,7 +9,7 @@ import structlog
 from aex_models.canonical import NotCanonical
 from aex_models.results import VerificationResult
 from aex_models.science import ScienceResult
-from aex_outcomes.json_values import claim_texts
+from aex_outcomes.json_values import format_claim_texts
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.science.confined import ExaminationLost
 from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
@@ -96,7 +96,7 @@ async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, atte
         science=request.science,
         domain=request.domain,
         output=request.output,
-        claims=claim_texts(request.claimed_values),
+        claims=format_claim_texts(request.claimed_values),
         reasoning=request.reasoning,
         artifacts=request.artifacts,
         data=request.data,
@@ -106,7 +106,7 @@ async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, atte
 
 def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
     """Return the request, and the hash that an attempt with this candidate would have."""
-    checked = check_verify_request(body, deps.catalog, reviewer=deps.reviewer is not None)
+    checked = check_verify_request(body, deps.catalog, has_reviewer=deps.reviewer is not None)
     request = checked.request
     if request is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest

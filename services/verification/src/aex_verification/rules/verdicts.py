@@ -10,10 +10,10 @@ from aex_models.governance import Action, GovernanceResult, HoldCause
 from aex_models.results import CUSTOM_METRIC_FAILED, Verdict, VerificationResult
 from aex_models.science import ReviewFailure
 from aex_models.work import FeedbackLevel, Work
-from aex_outcomes.feedback import rejection_code, render_feedback, summary_of
+from aex_outcomes.feedback import derive_rejection_code, render_feedback, summarize_rejection
 from aex_outcomes.lifecycle.ruling import Rejected, Ruling
 from aex_outcomes.lifecycle.state import VerificationState
-from aex_outcomes.metric_names import is_custom
+from aex_outcomes.metric_names import is_custom_metric
 from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE
 from aex_outcomes.version import ENGINE_VERSION
 from aex_verification.rules.records import AttemptRow
@@ -37,7 +37,7 @@ def make_rejection_notice(
     """Return the notice by the named verifier's rejection, else by criteria and science gate."""
     level = work.verification.feedback
     rejection = ruling.rejection if isinstance(ruling, Rejected) else None
-    code = rejection.code if rejection else rejection_code(result, work.success_criteria)
+    code = rejection.code if rejection else derive_rejection_code(result, work.success_criteria)
     message, metadata = (rejection.message, rejection.metadata) if rejection else (None, None)
     feedback = render_feedback(
         result,
@@ -48,7 +48,9 @@ def make_rejection_notice(
         message=message,
         metadata=metadata,
     )
-    return RejectionNotice(code, None if level is FeedbackLevel.NONE else summary_of(result, message), feedback)
+    return RejectionNotice(
+        code, None if level is FeedbackLevel.NONE else summarize_rejection(result, message), feedback
+    )
 
 
 def make_empty_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
@@ -68,14 +70,14 @@ def make_empty_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
 
 def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
     """Return whether a verdict waits for custom code."""
-    return criteria is not None and any(is_custom(each.metric) for each in criteria.criteria)
+    return criteria is not None and any(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
 def count_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
     """Return how many runs of custom code a verdict takes at most."""
     if criteria is None or evaluation is None or not evaluation.custom_metrics:
         return 0
-    return sum(is_custom(each.metric) for each in criteria.criteria)
+    return sum(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
 def custom_time_limit_s(runs: int, timeout_ms: int) -> float:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from aex_models.domains import DomainGuess
-from aex_outcomes.kernels.normalization import clauses_of
+from aex_outcomes.kernels.normalization import split_clauses
 from aex_outcomes.science.domains.registry import DomainRegistry
 
 _Phrase = tuple[str, ...]
@@ -22,7 +22,7 @@ def infer_domain(text: str, columns: Sequence[str] = (), registry: DomainRegistr
     domains = (registry or DomainRegistry.load()).domains
     in_text = {each.name: _phrases(*each.keywords, each.name, *each.aliases) for each in domains}
     in_columns = {each.name: in_text[each.name] | _phrases(*each.common_columns) for each in domains}
-    text_clauses = map(_split_underscores, clauses_of(_join_lines(text.replace("/", " "))))
+    text_clauses = map(_split_underscores, split_clauses(_join_lines(text.replace("/", " "))))
     found = _matches(in_text, text_clauses) + _matches(in_columns, map(_words_in, columns))
     scores = {each.name: float(found[each.name]) for each in domains if found[each.name]}
     best = max(scores.values(), default=0.0)
@@ -61,7 +61,7 @@ def _phrases(*listed: str) -> set[_Phrase]:
 
 
 def _words_in(text: str) -> list[str]:
-    return [word for clause in clauses_of(text.replace("/", " ")) for word in _split_underscores(clause)]
+    return [word for clause in split_clauses(text.replace("/", " ")) for word in _split_underscores(clause)]
 
 
 def _split_underscores(clause: Sequence[str]) -> list[str]:
