@@ -118,7 +118,7 @@ async def test_write_under_a_lost_lease_is_fenced_off(each_store: Store) -> None
     current = await acquired(second)
 
     async def write(transaction: Transaction, under: Lease, by: Leases) -> None:
-        await by.guard(transaction, under)
+        await by.require_lease(transaction, under)
         transaction.put(THINGS, "thing", b"{}", {})
 
     with pytest.raises(LeaseLost):

@@ -130,7 +130,7 @@ async def _seal_under_lease(service: Service, deps: Deps) -> None:
     async def work() -> None:
         lease = await service.leases.acquire(SEALER, timedelta(seconds=10))
         if lease is not None:
-            await catch_up(deps, partial(service.leases.guard, lease=lease))
+            await catch_up(deps, partial(service.leases.require_lease, lease=lease))
 
     with suppress(LeaseLost):
         await guarded(service, work())

@@ -58,7 +58,7 @@ def dead_letter_messages_table(service: str) -> Table[WireMessage]:
 
 
 class DeadLetters:
-    """The dead letters of a service. Content has a table of its own, so that listing and counting skip it."""
+    """A service's dead letters. Listing and counting do not read the messages, which are stored apart."""
 
     def __init__(self, service: str, store: Store, clock: Clock) -> None:
         self._service = service
@@ -70,8 +70,8 @@ class DeadLetters:
     async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
         """Store a dead letter with its message, log an error, and return the dead letter's id.
 
-        A repeated event, or a repeated message without a valid event, raises the count of its dead letter. The reason
-        is cut to 1,000 characters.
+        If the event is a dead letter already, its count is incremented. A message without a valid event is recognised
+        by its content. The reason is cut to 1,000 characters.
         """
         cause = [topic, event_id] if event_id is not None else [topic, message.attributes, sha256_hex(message.data)]
         key = f"dead_{canonical_digest(cause)[:40]}"

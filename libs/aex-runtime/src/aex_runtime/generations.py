@@ -34,7 +34,7 @@ class RebuildLease:
         await self.handle.renew_if_due()
 
         async def guarded_write(transaction: Transaction) -> T:
-            await self.handle.guard(transaction)
+            await self.handle.require_lease(transaction)
             return await write(transaction)
 
         return await self.store.transact(guarded_write)

@@ -3,7 +3,7 @@
 Clocks of processes differ by up to `max_skew`. A process may acquire another one's lease in two cases. Its own clock is
 `max_skew` past the end of the lease; or it has seen the lease unchanged for its length and `max_skew`. For the owner a
 lease ends at its end, counted from before the write that acquired it. A process that was paused may still write late,
-so it calls `guard` in its transactions.
+so its transactions call `require_lease`.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ class Leases:
             raise LeaseLost(lease.name)
 
         async def extend(transaction: Transaction) -> Lease:
-            await self.guard(transaction, lease)
+            await self.require_lease(transaction, lease)
             return self._write(transaction, Lease(lease.name, lease.fencing_token, lease.ttl, now + lease.ttl))
 
         return await self._store.transact(extend)
@@ -112,7 +112,7 @@ class Leases:
         except StoreUnavailable as error:
             _log.warning("lease_not_released", lease=lease.name, reason=describe_failure(error))
 
-    async def guard(self, transaction: Transaction, lease: Lease) -> None:
+    async def require_lease(self, transaction: Transaction, lease: Lease) -> None:
         """Make the transaction commit only while this process has the lease. Call it before its writes.
 
         Raises `LeaseLost`.
@@ -153,7 +153,7 @@ class LeaderElection:
         self._ttl = ttl
 
     async def run(self, work: Callable[[Lease], Awaitable[None]]) -> None:
-        """Run `work` while this process has the lease, and try to get the lease otherwise; until cancelled.
+        """Until cancelled, try to get the lease, and run `work` while this process has it.
 
         `work` is cancelled when the lease is lost. It should not return. Raises what `work` raises. An outage of the
         store is waited out.
@@ -211,9 +211,9 @@ class LeaseHandle:
         self._lease = lease
         self._clock = clock
 
-    async def guard(self, transaction: Transaction) -> None:
+    async def require_lease(self, transaction: Transaction) -> None:
         """Make the transaction commit only under the lease. Call it before its writes. Raises `LeaseLost`."""
-        await self._leases.guard(transaction, self._lease)
+        await self._leases.require_lease(transaction, self._lease)
 
     async def renew_if_due(self) -> None:
         """Renew the lease if a third of its length has passed. Raises `LeaseLost`, `StoreUnavailable`."""

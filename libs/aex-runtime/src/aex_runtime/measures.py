@@ -71,6 +71,6 @@ class BufferedMeasures:
         self._records.append(lambda measures: measures.observe(histogram, seconds, *labels))
 
     def flush(self, recorder: Measures) -> None:
-        """Record everything that is kept in another recorder."""
+        """Pass all kept measures on to another recorder."""
         for record in self._records:
             record(recorder)

@@ -153,7 +153,7 @@ class OutboxPump:
                     await retries.log_and_wait("events_not_published", error)
 
     async def _publish_batch(self) -> int:
-        """Publish the oldest batch in memory; return the number that the bus accepted. On error restore it."""
+        """Publish the oldest batch in memory; return how many the bus accepted. After an error keep all."""
         batch = [self._waiting.popleft() for _ in range(min(self._policy.batch, len(self._waiting)))]
         size = sum(each.size for each in batch)
         self._waiting_bytes -= size

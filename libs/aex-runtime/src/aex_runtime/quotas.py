@@ -103,7 +103,7 @@ class Quota:
         max_bytes: int,
         find_uploads: FindUploads,
     ) -> AsyncIterator[bytes]:
-        """Return the chunks of an upload, which raise `StorageQuotaExceeded` if it is too large.
+        """Return the chunks of an upload; reading them raises `StorageQuotaExceeded` if the file is too large.
 
         They raise before their end, so that no blob is kept. `declared_bytes` is the announced size, for which the
         error may be raised at once. `find_uploads` returns those of some digests that the principal has uploaded; a

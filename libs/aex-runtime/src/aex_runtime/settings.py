@@ -174,7 +174,7 @@ class RuntimeSettings(BaseSettings):
     def uses_data_dir(self) -> bool:
         """Return whether the data directory has the store, the bus, the blobs or the key.
 
-        So it is if one of their settings is unset.
+        Each is there if its own setting is unset.
         """
         return None in {self.store_url, self.bus_url, self.blobs_url, self.key_file}
 

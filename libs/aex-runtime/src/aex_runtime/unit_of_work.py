@@ -64,7 +64,7 @@ class Unit:
         return await table.get(self.transaction, key)
 
     async def get_many(self, table: Table[M], keys: Sequence[str]) -> list[Stored[M] | None]:
-        """Return the records in the order of the keys, None for absent ones; unchanged at the commit."""
+        """Return the records in the order of the keys, None for absent ones. All must be unchanged at commit."""
         return await table.get_many_stored(self.transaction, keys)
 
     def create(self, table: Table[M], key: str, record: M) -> None:
@@ -114,9 +114,10 @@ class Unit:
         return event
 
     async def write_outbox(self, event_data: EventData | None) -> tuple[QueuedEvent, ...]:
-        """Write the rows of the outbox, the data of large events as blobs; return the events with row sizes.
+        """Write the unit's events as rows of the outbox; return them with the sizes of the rows.
 
-        `UnitOfWork` calls it after the unit's function. Without `event_data` all rows have their data.
+        The data of a large event are stored as a blob before. Without `event_data` all rows have their data.
+        `UnitOfWork` calls it after the unit's function.
         """
         table, queued = outbox_table(self.service), list[QueuedEvent]()
         for event in self.events:

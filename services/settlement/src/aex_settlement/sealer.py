@@ -127,7 +127,7 @@ class Sealer:
 
     async def _seal_with_lease(self, lease: Lease) -> None:
         async def guard(transaction: Transaction) -> None:
-            await self._leases.guard(transaction, lease)
+            await self._leases.require_lease(transaction, lease)
 
         try:
             await self._seal_continuously(guard)

@@ -13,7 +13,7 @@ from aex_runtime.identity.google import (
     GoogleServiceTokens,
     MetadataServer,
     NoIdToken,
-    check_id_token,
+    check_and_get_token_end,
 )
 from aex_runtime.ids import SeededIds
 from aex_runtime.telemetry import continue_trace
@@ -137,7 +137,7 @@ HEAD = part({"alg": "RS256"})
 @pytest.mark.parametrize("text", ["", "<html>", "a.b.c", "é", f"{HEAD}.{part([])}.x", f"{HEAD}.{'[' * 500}.x"])
 def test_malformed_token_is_refused(text: str) -> None:
     with pytest.raises(NoIdToken, match="no token"):
-        check_id_token(text, "aex:governance", ACCOUNT, NOW)
+        check_and_get_token_end(text, "aex:governance", ACCOUNT, NOW)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_malformed_token_is_refused(text: str) -> None:
 )
 def test_token_with_other_claims_is_refused(google: Google, claims: dict[str, Any], words: str) -> None:
     google.now = SetClock(NOW).now
-    assert check_id_token(google.id_token("aex:governance"), "aex:governance", ACCOUNT, NOW) == NOW + LASTS
+    assert check_and_get_token_end(google.id_token("aex:governance"), "aex:governance", ACCOUNT, NOW) == NOW + LASTS
     with pytest.raises(NoIdToken, match=words):
-        check_id_token(google.id_token("aex:governance", **claims), "aex:governance", ACCOUNT, NOW)
+        check_and_get_token_end(google.id_token("aex:governance", **claims), "aex:governance", ACCOUNT, NOW)
 
 
 async def test_wrong_account_is_logged(google: Google) -> None:

@@ -11,7 +11,10 @@ from tests.store.contract import WORKS, write
 @given(st.just(0.0) | st.floats(0, 10), st.floats(0, 1, exclude_max=True), st.integers(1, 100))
 def test_wait_is_jittered_bounded_and_grows_with_the_duration(took_s: float, jitter: float, failures: int) -> None:
     retry = TransactionRetry(first_ms=4, max_ms=1_000, jitter=lambda: jitter)
-    assert retry.wait_s(failures, took_s) == jitter * min(1_000, max(4, took_s * 1_000) * 2.0 ** (failures - 1)) / 1_000
+    assert (
+        retry.jittered_wait_s(failures, took_s)
+        == jitter * min(1_000, max(4, took_s * 1_000) * 2.0 ** (failures - 1)) / 1_000
+    )
 
 
 @pytest.mark.parametrize(("took_s", "expected"), [(0.0, [0.004, 0.008, 0.016]), (0.1, [0.05, 0.1, 0.2])])

@@ -120,7 +120,7 @@ async def test_a_sealer_that_lost_its_lease_writes_nothing(ledger: LedgerKit) ->
     assert await other.acquire("sealer", ttl) is not None
 
     async def guard(transaction: Transaction) -> None:
-        await one.guard(transaction, lease)
+        await one.require_lease(transaction, lease)
 
     with pytest.raises(LeaseLost):
         await seal_unsealed(ledger.deps, guard)

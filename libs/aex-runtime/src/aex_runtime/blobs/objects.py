@@ -32,8 +32,8 @@ _NO_BUCKET = "<Code>NoSuchBucket</Code>"
 class ObjectBlobs:
     """A blob store with the paths `{area}/{first two digits}/{digest}`.
 
-    `connect` opens the object store, in a thread at the first use. `folder` is set for files. A call takes at most
-    `deadline_s`, except streams, which take as long as their source.
+    `connect` opens the object store, in a thread at the first use. `folder` is the folder of a store on a local disk,
+    else None. A call takes at most `deadline_s`, except streams, which take as long as their source.
     """
 
     def __init__(

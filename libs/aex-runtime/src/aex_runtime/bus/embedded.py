@@ -151,7 +151,7 @@ class _ServiceQueue:
             token=token,
             now_micros=now,
             until_micros=until,
-            suspects=True,
+            only_suspects=True,
         )
         return next(iter(await self._writer.run(work, durable=False)), None)
 

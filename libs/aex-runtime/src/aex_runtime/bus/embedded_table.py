@@ -62,16 +62,16 @@ def lease_messages(
     now_micros: int,
     until_micros: int,
     *,
-    suspects: bool = False,
+    only_suspects: bool = False,
 ) -> list[LeasedMessage]:
     """Lease up to `limit` visible messages under `token` until `until_micros`, and return them.
 
-    With `suspects` only suspects are leased, the one with the fewest deaths first. Without it only other messages are,
-    retries first. The column `died` counts this delivery until its result is known.
+    With `only_suspects` only suspects are leased, the one with the fewest deaths first. Without it only other messages
+    are, retries first. The column `died` counts this delivery until its result is known.
     """
     marks = ", ".join("?" * len(topics))
     # The suspect with the fewest deaths first: most likely the others were delivered beside it.
-    comparison, order = (">=", "died, id") if suspects else ("<", "visible_at DESC, id")
+    comparison, order = (">=", "died, id") if only_suspects else ("<", "visible_at DESC, id")
     statement = f"""UPDATE messages SET claim = ?, attempts = attempts + 1, died = died + 1, visible_at = ?
         WHERE id IN (SELECT id FROM messages
                      WHERE visible_at <= ? AND topic IN ({marks}) AND died {comparison} {SUSPECT_AFTER}

@@ -130,7 +130,7 @@ def check_subscriptions(topics: Mapping[str, Topic], service: str, names: Sequen
 class ReportsQueueAge(Protocol):
     """A bus that can read the ages of its messages.
 
-    Pub/Sub cannot; its metric `subscription/oldest_unacked_message_age` is for that.
+    The Pub/Sub bus cannot. Google's metric `subscription/oldest_unacked_message_age` shows that age.
     """
 
     async def oldest_unacked_age_s(self, service: str) -> float:

@@ -54,16 +54,16 @@ class FlowControl:
         """Set when waiting messages take over half of the work limit and a new stream would have a larger window."""
 
     def open_window(self) -> int:
-        """Return the window for a new stream: the work limit and the waiting messages, up to the total limit."""
+        """Return the window for a new stream: the work limit plus the waiting messages, up to the total limit."""
         self.outgrown.clear()
         self._size = min(self._work_limit + self._count(), self._total_limit)
         return self._size
 
     def schedule_retry(self, due_at: float) -> float:
-        """Count a failed message as waiting until `due_at`; return when to retry it, on the loop's clock.
+        """Register a failed message that waits until `due_at`; return when to retry it, on the loop's clock.
 
-        If so many wait that only the work limit is left, the retry is at once. The message then uses up its attempts
-        sooner and does not block others.
+        If so many messages wait that the window has room for the work limit only, the message is retried at once. It
+        then uses up its attempts sooner and does not block others.
         """
         if self._total_limit > self._work_limit and self._count() >= self._total_limit - self._work_limit:
             due_at = min(due_at, asyncio.get_running_loop().time() + _HURRIED_S)
@@ -137,7 +137,7 @@ class StreamingPull:
     def __init__(
         self, subscription: Subscription, take: Callable[[Sequence[Received]], None], ids: Ids, lifetime: timedelta
     ) -> None:
-        """`lifetime`: after which a stream is replaced, unless its window is outgrown before.
+        """`lifetime` is the time after which a stream is replaced; sooner if its window is outgrown.
 
         The deadline of a stream is twice that.
         """

@@ -74,7 +74,7 @@ def decode_event(message: Message) -> Event:
 
 
 def describe_validation_error(error: ValidationError) -> str:
-    """Return up to five paths with their error types, without values: `award/cpc_rate: missing; …`."""
+    """Return up to five paths and kinds of a pydantic error, no values: `award/cpc_rate: missing; …`."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     texts = [f"{'/'.join(str(part) for part in each['loc'])}: {each['type']}" for each in problems[:5]]
     rest = len(problems) - len(texts)

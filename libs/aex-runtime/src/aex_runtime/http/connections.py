@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 
 class _TooManyPipelined(Exception):
-    """More requests than a connection may send before it gets their responses."""
+    """A connection that sends too many requests without waiting for their responses."""
 
 
 @dataclass(frozen=True, slots=True)

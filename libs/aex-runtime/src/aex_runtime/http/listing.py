@@ -24,10 +24,10 @@ Position = tuple[Scalar, str]
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[M]):
-    """The records that a list has: those of all `sets` of index fields, in one order, that match.
+    """The definition of a list: its records, and their order.
 
-    A record that does not match, or is in two sets, is omitted from its page. So a page may have fewer items than its
-    limit.
+    These are the records whose index fields equal one of `sets`, if `matches` returns True for them. A record that does
+    not match, or is in two sets, is omitted from its page. So a page may have fewer items than its limit.
     """
 
     table: Table[M]

@@ -151,14 +151,14 @@ class GoogleServiceTokens(ServiceTokens):
         full_audience = AUDIENCE_PREFIX + audience
         try:
             token = await self._fetch(full_audience)
-            cached.ends_at = check_id_token(token, full_audience, self._account, self._clock.now())
+            cached.ends_at = check_and_get_token_end(token, full_audience, self._account, self._clock.now())
             cached.token = token
         except NoIdToken as error:
             _log.warning("id_token_missing", audience=full_audience, reason=str(error))
         cached.fetched_at = self._clock.now()
 
 
-def check_id_token(token: str, audience: str, account: str, now: datetime) -> datetime:
+def check_and_get_token_end(token: str, audience: str, account: str, now: datetime) -> datetime:
     """Check the claims of a token and return the time at which it ends.
 
     Raises `NoIdToken` for another audience, account or lifetime. The signature is checked by the called service; the

@@ -29,7 +29,7 @@ async def check_posted_form(site: Site, request: Request) -> None:
     _check_origin(request)
     too_large = TooLarge("form_too_large", f"a form has at most {MAX_FORM_BYTES} bytes")
     form = _fields(request, await read_body(request, MAX_FORM_BYTES, too_large))
-    expected = expected_csrf(site, request)
+    expected = expected_csrf_token(site, request)
     token = form.pop(CSRF_FIELD, "")
     if expected is None or not hmac.compare_digest(expected.encode(), token.encode()):
         raise Forbidden("form_expired", "this form is out of date: go back, reload the page and send it again")
@@ -42,7 +42,7 @@ def read_form(request: Request) -> Mapping[str, str]:
     return form
 
 
-def expected_csrf(site: Site, request: Request) -> str | None:
+def expected_csrf_token(site: Site, request: Request) -> str | None:
     """Return the CSRF token that a form must have, by session or visitor cookie; None without both."""
     session = current_session(request)
     if session is not None:

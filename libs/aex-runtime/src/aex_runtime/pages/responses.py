@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from aex_runtime.pages.formats import formats_for
-from aex_runtime.pages.forms import expected_csrf
+from aex_runtime.pages.forms import expected_csrf_token
 from aex_runtime.pages.sessions import current_session
 from aex_runtime.pages.site import Site
 
@@ -47,7 +47,7 @@ def render_page(
             for link in site.navigation
             if reader and reader.role in link.roles
         ],
-        csrf=csrf or expected_csrf(site, request),
+        csrf=csrf or expected_csrf_token(site, request),
         path=request.scope["path"],
         **values,
     )
@@ -70,7 +70,7 @@ def path_with_query(path: str, request: Request) -> str:
     return f"{path}?{query}" if query else path
 
 
-def safe_target(site: Site, target: str | None) -> str:
+def target_within_site(site: Site, target: str | None) -> str:
     """Return where to go after a sign-in: `target` if it is a page of the site, else the first page."""
     if target is None or _TARGET.fullmatch(target) is None:
         return site.prefix

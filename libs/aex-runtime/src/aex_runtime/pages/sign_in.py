@@ -11,7 +11,7 @@ from aex_runtime.http.auth import Principal, enforce_rate_limit
 from aex_runtime.http.routing import QueryNames
 from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.forms import read_form
-from aex_runtime.pages.responses import path_with_query, redirect_to, render_page, safe_target
+from aex_runtime.pages.responses import path_with_query, redirect_to, render_page, target_within_site
 from aex_runtime.pages.sessions import (
     VISITOR_LIFETIME_S,
     AllowSession,
@@ -88,7 +88,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
 
     @router.get(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in")), query])
     async def sign_in_page(request: Request) -> Response:
-        target = safe_target(site, request.query_params.get("next"))
+        target = target_within_site(site, request.query_params.get("next"))
         try:
             session = await authenticate_session(site, request)
         except Unauthenticated:
@@ -97,7 +97,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
 
     @router.post(site.sign_in_path, dependencies=[Depends(PublicPage(site, "sign-in"))])
     async def sign_in(request: Request, form: Form) -> Response:
-        target = safe_target(site, form.get("next"))
+        target = target_within_site(site, form.get("next"))
         try:
             session = await _verify_token(site, request, form.get("token", "").strip())
             response: Response = redirect_to(target)

@@ -52,7 +52,7 @@ class Edge:
 
 
 def tightest_edges(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
-    """Return the lower and the upper end that together satisfy all bounds; None without bounds.
+    """Return the lower and the upper end that together satisfy all bounds; two None without bounds.
 
     A bound also excludes values of other types than its own.
     """

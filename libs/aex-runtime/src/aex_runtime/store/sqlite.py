@@ -25,8 +25,8 @@ class SQLiteStore:
     """A record store in a SQLite file, with one writer thread, which commits in groups, and readers.
 
     Transactions hold no lock while their function runs. The commit checks the versions of the documents that were read.
-    Another process may lock the file for up to `busy_s`. A call takes at most `deadline_s`; a commit that exceeds it
-    may still happen.
+    The first query or write of a collection creates its indexes. Another process may lock the file for up to `busy_s`.
+    A call takes at most `deadline_s`; a commit that exceeds it may still happen.
     """
 
     def __init__(

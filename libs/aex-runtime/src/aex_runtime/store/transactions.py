@@ -80,7 +80,7 @@ class TransactionRetry:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     monotonic: Callable[[], float] = time.monotonic
 
-    def wait_s(self, failures: int, took_s: float = 0.0) -> float:
+    def jittered_wait_s(self, failures: int, took_s: float = 0.0) -> float:
         """Return a random wait in seconds, at most min(max, max(first, took) · 2^(failures−1)).
 
         `took_s` is the duration of the failed try.
@@ -127,5 +127,5 @@ async def run_with_retries(
                 return result
         _log.debug("store.transaction_lost", run=failures, of=retry.tries)
         if failures < retry.tries:
-            await retry.sleep(retry.wait_s(failures, retry.monotonic() - started))
+            await retry.sleep(retry.jittered_wait_s(failures, retry.monotonic() - started))
     raise port.Contention(f"the transaction met conflicts in all of its {retry.tries} tries; retry later")

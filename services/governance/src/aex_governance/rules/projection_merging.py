@@ -64,7 +64,10 @@ def sum_tallies(tallies: Iterable[ProfileTally]) -> ProfileTally:
 
 
 def sum_histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> dict[str, Buckets]:
-    """Return the histograms of these metrics alone, as `sum_tallies` has them."""
+    """Return, for each metric in `names`, the sum of its histograms over all tallies.
+
+    A metric that no tally has, or that `retain_metrics` drops, is omitted.
+    """
     return _sum_histograms([each.histograms for each in tallies], names)
 
 

@@ -58,10 +58,11 @@ class AuditFindings:
         if len(self.listed) < MAX_LISTED:
             self.listed.append(AuditFinding(code, subject, detail))
 
-    def add_broken_link(self, seq: int, code: str, detail: str) -> None:
+    def add_broken_link(self, batch_seq: int, code: str, detail: str) -> None:
+        """Add a finding about a batch at which the chain is broken; remember the first such batch."""
         if self.first_broken_link is None:
-            self.first_broken_link = seq
-        self.add(code, f"batch {seq}", detail)
+            self.first_broken_link = batch_seq
+        self.add(code, f"batch {batch_seq}", detail)
 
 
 @dataclass(frozen=True, slots=True)

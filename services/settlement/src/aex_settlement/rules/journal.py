@@ -66,7 +66,11 @@ def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTrans
 
 
 def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: datetime) -> JournalBatch:
-    """Return the batch that follows `head`, at a later instant whatever the clock says."""
+    """Return a new batch of the transactions, which continues the hash chain of the journal after `head`.
+
+    Its number is the next one, and its hash covers that of `head`. Its instant is `now`, or just after that of `head`
+    if the clock was set back.
+    """
     seq = head.seq + 1
     sealed_at = now if head.sealed_at is None else max(now, head.sealed_at + timedelta(microseconds=1))
     return JournalBatch(

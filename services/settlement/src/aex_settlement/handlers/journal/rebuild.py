@@ -105,7 +105,7 @@ class _ProjectionBuild:
         while batches := await reader.read_batches_after(generation.state.seq):
             await self.lease.handle.renew_if_due()
             before = generation.state.seq
-            generation = await advance(self.deps, generation, batches, self.lease.handle.guard)
+            generation = await advance(self.deps, generation, batches, self.lease.handle.require_lease)
             reader.forget(generation.state.seq)
             self.report_applied(generation.state.seq - before)
         return generation
