@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aex_governance.rules.case import FraudRule
-from aex_governance.rules.config import expected_value, packaged_rules
+from aex_governance.rules.config import describe_expected_value, load_default_rule_configs
 from aex_governance.rules.table import RULES
 from aex_models.frozen import attribute_docstrings
 from aex_outcomes.catalog import Catalog
@@ -53,7 +53,7 @@ def _actions(rule: FraudRule) -> str:
 
 
 def _thresholds() -> Iterator[Row]:
-    defaults = packaged_rules()
+    defaults = load_default_rule_configs()
     for rule in RULES:
         for name, default in defaults[rule.name].thresholds.items():
             meaning = sentence(rule.threshold_notes.get(name), f"threshold_notes of the rule {rule.name}: {name}")
@@ -65,7 +65,7 @@ def _thresholds() -> Iterator[Row]:
 def _type(name: str, default: Any) -> str:
     if isinstance(default, dict):
         return "mapping to [least, most]"
-    return "list of text" if isinstance(default, list) else str(expected_value(name, default, None))
+    return "list of text" if isinstance(default, list) else str(describe_expected_value(name, default, None))
 
 
 def _default(value: Any) -> str:

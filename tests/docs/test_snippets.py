@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import parse_config
 from aex_outcomes.lifecycle.registry import VerifierRegistry
@@ -82,7 +82,7 @@ def test_file_of_rules_is_loaded(document: Path, heading: str, tmp_path: Path) -
     (block,) = loaded(document, "yaml", heading)
     file = tmp_path / "rules.yaml"
     file.write_text(block.text, encoding="utf-8")
-    assert load_rules(file) != load_rules()
+    assert load_rule_configs(file) != load_rule_configs()
 
 
 def test_entry_points_of_the_extensions_guide_are_found(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from aex_runtime.bus.port import Message, Outgoing
 from aex_runtime.bus.wire import encode_event
 from aex_runtime.service import Backends, open_backends
 from aex_runtime.store.port import Query, key_of
-from aex_settlement.repository.journal import UNSEALED, read_head
+from aex_settlement.repository.journal import UNSEALED, read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import read_records
-from aex_settlement.repository.projections import read_state
+from aex_settlement.repository.pages import iterate_records
+from aex_settlement.repository.projections import read_projection_state
 from aex_settlement.rules.projections import Projection
 from aex_verification.repository import OUTCOMES
 from tests.e2e.jobs import eventually
@@ -113,7 +113,7 @@ def transactions_by_contract(live: Live) -> dict[str, list[LedgerTransaction]]:
     async def read(backends: Backends) -> dict[str, list[LedgerTransaction]]:
         found: dict[str, list[LedgerTransaction]] = {}
         query = Query(TRANSACTIONS.collection, order="occurred_at", limit=200)
-        async for each in read_records(backends.store, TRANSACTIONS, query):
+        async for each in iterate_records(backends.store, TRANSACTIONS, query):
             if each.contract_id is not None:
                 found.setdefault(each.contract_id, []).append(each)
         return found
@@ -128,8 +128,8 @@ def until_in_the_books(live: Live, within_s: float = TIMEOUT_S) -> None:
         # In this order: what does not wait any more is in a batch up to the head that is read afterwards.
         if await UNSEALED.find(backends.store, order="occurred_at", limit=1):
             return False
-        head = await read_head(backends.store)
-        states = [await read_state(backends.store, each) for each in Projection]
+        head = await read_journal_head(backends.store)
+        states = [await read_projection_state(backends.store, each) for each in Projection]
         return head is not None and all(each is not None and each.seq >= head.seq for each in states)
 
     async def until(backends: Backends) -> None:

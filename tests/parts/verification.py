@@ -8,7 +8,7 @@ from typing import Any
 
 from aex_governance.deps import Deps as GovernanceDeps
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_models.canonical import canonical_bytes
 from aex_models.contract import Award, Terms
 from aex_models.events import ContractAwarded, Event
@@ -53,7 +53,7 @@ from aex_verification.slow_jobs import SlowJobs
 from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_work_publisher.deps import Deps as PublisherDeps
-from aex_work_publisher.handlers.read_work import get_awarded_contract
+from aex_work_publisher.handlers.read_work import get_award_event_and_trace
 from tests.parts.verifiers import Breakable, VerifiersInHand
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -162,7 +162,7 @@ class AwardsFrom:
 
     async def get(self, contract_id: str) -> FoundAward | None:
         try:
-            return FoundAward(*await get_awarded_contract(self._deps, contract_id))
+            return FoundAward(*await get_award_event_and_trace(self._deps, contract_id))
         except NotFound:
             return None
 
@@ -182,7 +182,9 @@ class VerificationBench:
         self.events: list[Event] = []
         governance_store = MemoryStore()
         governance = UnitOfWork("governance", governance_store, self.clock, lambda _: None)
-        self.governance = DirectGovernance(GovernanceDeps(governance, governance_store, self.clock, load_rules()))
+        self.governance = DirectGovernance(
+            GovernanceDeps(governance, governance_store, self.clock, load_rule_configs())
+        )
         self.deps = Deps(
             unit_of_work=UnitOfWork("verification", self.store, self.clock, lambda by: self.events.extend(by.events)),
             store=self.store,

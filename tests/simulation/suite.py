@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from aex_governance.deps import Deps as GovernanceDeps
-from aex_governance.rules.config import RuleConfig, load_rules
+from aex_governance.rules.config import RuleConfig, load_rule_configs
 from aex_governance.subscriptions import subscriptions as governance_subscriptions
 from aex_models.events import SERVICES
 from aex_outcomes.catalog import Catalog
@@ -45,7 +45,7 @@ def _catalog() -> Catalog:
 @cache
 def _rules() -> Mapping[str, RuleConfig]:
     """As packaged. To read them takes a third of a run's time."""
-    return load_rules()
+    return load_rule_configs()
 
 
 class Suite:

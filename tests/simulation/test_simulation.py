@@ -8,7 +8,7 @@ import pytest
 
 from aex_models.contract import ContractStatus
 from aex_verification.handlers.read import find_outcome
-from aex_work_publisher.repository import find_work
+from aex_work_publisher.repository import find_committed_work
 from tests.simulation.actions.random_works import Shares
 from tests.simulation.engine.dice import acting
 from tests.simulation.engine.interleaving import simulated
@@ -65,7 +65,9 @@ def test_custom_code_meets_every_fate() -> None:
     for seed in range(10):
         world = World(seed, FaultRates(code_fails=0.5), Shares(custom=0.9))
         simulated(world.run(2 * STEPS))
-        works = [simulated(find_work(world.suite.publisher.memory, each.work_id)) for each in world.open_works]
+        works = [
+            simulated(find_committed_work(world.suite.publisher.memory, each.work_id)) for each in world.open_works
+        ]
         missing -= {each.record.status.value for each in works if each is not None}
         missing -= {str(event.data.get("cause")) for event in world.suite.environment.commit_log.emitted.values()}
         if not missing:

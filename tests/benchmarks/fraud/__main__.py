@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from tests.benchmarks.fraud.judging import judge
 from tests.benchmarks.fraud.population import Size
 from tests.benchmarks.fraud.report import Report
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--bursts", type=int, default=size.bursts, help="bursts of a seed, for the rule velocity")
     options = parser.parse_args(arguments)
     size = Size(options.per_rule, options.honest, options.bursts)
-    judged = [each for seed in options.seeds for each in asyncio.run(judge(seed, size, load_rules()))]
+    judged = [each for seed in options.seeds for each in asyncio.run(judge(seed, size, load_rule_configs()))]
     report = Report(options.seeds, judged)
     sys.stdout.writelines(f"{line}\n" for line in report.lines())
     return 1 if report.failures() else 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
 from tests.benchmarks.fraud.__main__ import main
 from tests.benchmarks.fraud.judging import Judged, judge
@@ -10,7 +10,7 @@ from tests.benchmarks.fraud.population import FRAUD, HONEST_WORK, RULES, Size, s
 from tests.benchmarks.fraud.report import Rate, Report
 from tests.benchmarks.fraud.stories import Label
 
-LIMITS = load_rules()["velocity"].thresholds
+LIMITS = load_rule_configs()["velocity"].thresholds
 ALLOWED = ValidationDecision(valid=True, action=Action.ALLOW)
 
 
@@ -22,7 +22,7 @@ def held(rule: str) -> ValidationDecision:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_every_bar_is_reached_on_a_seed_that_is_not_for_tuning() -> None:
-    rules = load_rules()
+    rules = load_rule_configs()
     limits = {**rules["velocity"].thresholds, "max_agent_outcomes": 200, "max_pair_outcomes": 100}
     rules = {**rules, "velocity": rules["velocity"].model_copy(update={"thresholds": limits})}
     report = Report([307], await judge(307, Size(per_rule=26, honest=280), rules))
@@ -71,7 +71,7 @@ def test_missed_fraud_and_flags_on_honest_work_are_below_their_bars() -> None:
 @pytest.mark.slow
 async def test_disabled_rules_are_below_their_bars() -> None:
     off = {"self_dealing", "latency_impossible", "duplicate_output"}
-    rules = {name: each.model_copy(update={"enabled": name not in off}) for name, each in load_rules().items()}
+    rules = {name: each.model_copy(update={"enabled": name not in off}) for name, each in load_rule_configs().items()}
     report = Report([211], await judge(211, Size(per_rule=2, honest=16, bursts=0), rules))
     found = report.detection()
     assert {rule for rule, rate in found.items() if rate == Rate(0, 2)} == off

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.clock import SetClock
 from aex_runtime.store.port import Collection, Transaction
@@ -42,7 +42,7 @@ class HistoryClient:
         self.clock, self.number, self.flags = SetClock(LAST_MOMENT), number, Counter[str]()
         store = SpillingStore(SQLiteStore(store_file(folder)), open_blobs(f"file:///{folder}/blobs"))
         unit_of_work = UnitOfWork("governance", store, self.clock, lambda _: None)
-        self.deps = Deps(unit_of_work, store, self.clock, load_rules())
+        self.deps = Deps(unit_of_work, store, self.clock, load_rule_configs())
 
     def side(self, *kinds: str) -> Side:
         """Return rounds of requests of these kinds in turn."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from aex_governance.handlers.fold_log import Rebuilder
 from aex_governance.handlers.rebuild import rebuild_projections
 from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS
-from aex_governance.rules.evidence import loggable_request
+from aex_governance.rules.evidence import truncate_request_for_log
 from aex_governance.rules.projection_documents import OutcomeEntry, ValidationRecord
-from aex_governance.text.free_text import encode_sketch, read_text
+from aex_governance.text.free_text import analyze_text, encode_sketch
 from aex_runtime.clock import WallClock
 from aex_runtime.ids import RandomIds
 from aex_runtime.store.port import key_of
@@ -48,9 +48,9 @@ def _draw_log(contracts: int) -> Iterator[tuple[str, str, bytes]]:
     drawing = Drawing(contracts)
     for number in range(contracts):
         request, decision, fields = drawing.contract(number)
-        text = read_text(request.output_text or "")
+        text = analyze_text(request.output_text or "")
         validation = ValidationRecord(
-            request=loggable_request(request),
+            request=truncate_request_for_log(request),
             decision=decision,
             decided_at=request.received_at,
             is_free=text.is_free,

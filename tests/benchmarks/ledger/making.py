@@ -23,8 +23,8 @@ from aex_runtime.unit_of_work import Unit, UnitOfWork
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.post_transactions import reverse_settlement
 from aex_settlement.repository.ledger import SETTLEMENTS, create_transactions
-from aex_settlement.rules.transactions import settlement_transaction
-from aex_settlement.sealer import catch_up
+from aex_settlement.rules.transactions import build_settlement_transaction
+from aex_settlement.sealer import seal_and_project
 from tests.benchmarks.harness import print_line
 from tests.benchmarks.ledger.drawing import DAYS, FIRST_DAY, SEED, contract_id, draw_settlements, numbers_of_day
 
@@ -64,7 +64,7 @@ async def make_ledger(folder: Path, settlements: int) -> None:
             if day:
                 sealed += await _correct(deps, numbers_of_day(day - 1, settlements)[::CORRECTED_EVERY])
             begin = time.perf_counter()
-            await catch_up(deps)
+            await seal_and_project(deps)
             sealing_s += time.perf_counter() - begin
     finally:
         await deps.store.close()
@@ -76,7 +76,7 @@ async def _write_batch(deps: Deps, settlements: Sequence[Settlement]) -> None:
     async def write(unit: Unit) -> None:
         for each in settlements:
             reason, actor = f"outcome of {each.contract_id}", "service:settlement"
-            create_transactions(unit, settlement_transaction(each, 1, each.cost, each.settled_at, reason, actor))
+            create_transactions(unit, build_settlement_transaction(each, 1, each.cost, each.settled_at, reason, actor))
             unit.create(SETTLEMENTS, key_of(each.contract_id), each)
 
     await deps.unit_of_work.run(write)

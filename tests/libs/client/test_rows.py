@@ -8,8 +8,8 @@ from aex_client import AnswerNotUnderstood, ConnectionFailed, Endpoints, Invalid
 from aex_client.calls import export_settlements
 from aex_client.views import BookingView
 from aex_models.audiences import Audience
-from aex_settlement.rules.export import FORMS, ExportFormat, columns_for
-from aex_settlement.rules.transactions import settlement_transaction
+from aex_settlement.rules.export import FORMS, ExportFormat, visible_columns
+from aex_settlement.rules.transactions import build_settlement_transaction
 from tests.libs.client.platform import Both, served
 from tests.libs.client.streams import Connection, Script
 from tests.services.settlement.outcomes import NOON, a_settlement
@@ -18,8 +18,10 @@ from tests.services.settlement.outcomes import NOON, a_settlement
 def a_file(many: int, audience: Audience = Audience.FINANCE) -> bytes:
     """So many rows as the service writes them."""
     settlement = a_settlement()
-    booking = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome\u2028out_1", "service:settlement")
-    return FORMS[ExportFormat.JSONL].rows(columns_for(audience), [booking] * many)
+    booking = build_settlement_transaction(
+        settlement, 1, settlement.cost, NOON, "outcome\u2028out_1", "service:settlement"
+    )
+    return FORMS[ExportFormat.JSONL].rows(visible_columns(audience), [booking] * many)
 
 
 def export(many: int, **changes: Any) -> Connection:

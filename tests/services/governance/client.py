@@ -16,7 +16,7 @@ from aex_governance.handlers.decide_hold import open_hold
 from aex_governance.handlers.read_holds import get_hold
 from aex_governance.main import create_app
 from aex_governance.repository import VALIDATIONS, hold_id_of
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.projection_documents import ValidationRecord
 from aex_governance.settings import Settings
 from aex_models.audiences import Audience
@@ -143,7 +143,7 @@ class Client:
 async def open_client(folder: Path, store: Store | None = None, at: datetime = NOW) -> AsyncIterator[Client]:
     """Open the application over a store, with a settable clock."""
     clock, ids, chosen = SetClock(at), SeededIds(1), store or MemoryStore()
-    deps = Deps(UnitOfWork("governance", chosen, clock, lambda _: None), chosen, clock, load_rules())
+    deps = Deps(UnitOfWork("governance", chosen, clock, lambda _: None), chosen, clock, load_rule_configs())
     backends = Backends(chosen, open_bus("memory:"), open_blobs("memory:"), clock, ids)
     app = create_app(Settings(data_dir=folder), backends)
     issuer = LocalIssuer(load_or_create_key(open_data_dir(folder)), clock, ids)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.rules.config import RuleConfig, load_rules
+from aex_governance.rules.config import RuleConfig, load_rule_configs
 from aex_models.governance import Flag, ValidationDecision, ValidationRequest
 from aex_runtime.clock import SetClock
 from aex_runtime.store.memory import MemoryStore
@@ -39,4 +39,4 @@ def open_process(
 ) -> Process:
     chosen, clock, committed = store or MemoryStore(), SetClock(at), list[Committed]()
     unit_of_work = UnitOfWork("governance", chosen, clock, committed.append)
-    return Process(Deps(unit_of_work, chosen, clock, load_rules() if rules is None else rules), clock, committed)
+    return Process(Deps(unit_of_work, chosen, clock, load_rule_configs() if rules is None else rules), clock, committed)

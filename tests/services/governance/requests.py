@@ -5,7 +5,7 @@ from typing import Any
 
 from aex_governance.rules.case import RuleCase
 from aex_governance.rules.projection_documents import Sighting
-from aex_governance.text.free_text import FreeText, read_text
+from aex_governance.text.free_text import FreeText, analyze_text
 from aex_models.contract import ContractStatus, Terms
 from aex_models.governance import ValidationRequest
 from aex_models.outcome import BillingImpact, OutcomeRecord
@@ -13,7 +13,7 @@ from tests.services.governance.texts import PROSE, hash_of
 
 _ZERO = BillingImpact(base=0, bonus=0, penalty=0, total=0)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FREE = read_text(PROSE)
+FREE = analyze_text(PROSE)
 SHORT = FreeText(tokens=12, is_free=False, sketch=None)
 
 

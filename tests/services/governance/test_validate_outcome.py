@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from aex_governance.handlers.history import log_outcome
+from aex_governance.handlers.history import append_outcome_to_log
 from aex_governance.repository import (
     HEAD,
     HEAD_KEY,
@@ -17,10 +17,10 @@ from aex_governance.repository import (
     PROFILES,
     VALIDATIONS,
     ProjectionHead,
-    documents_under,
-    read_head,
+    iterate_by_key_prefix,
+    read_projection_head,
 )
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.projection_documents import ValidationRecord
 from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeVerified
@@ -146,7 +146,7 @@ async def test_held_attempts_do_not_change_the_history(process: Process) -> None
 
 def open_hasty(at: datetime, agent: int, pair: int) -> Process:
     """Return a process that allows few outcomes within ten minutes."""
-    rules = load_rules()
+    rules = load_rule_configs()
     limits = {"window_s": 600, "max_agent_outcomes": agent, "max_pair_outcomes": pair}
     return open_process(at=at, rules={**rules, "velocity": rules["velocity"].model_copy(update={"thresholds": limits})})
 
@@ -203,11 +203,11 @@ async def test_long_text_is_read_in_a_thread(process: Process, where: str) -> No
 async def test_outcome_is_logged_and_counted_once(process: Process) -> None:
     record = outcome_record("ctr_1", ContractStatus.EXPIRED)
     for _ in range(3):
-        await log_outcome(process.deps, OutcomeVerified(outcome=record))
+        await append_outcome_to_log(process.deps, OutcomeVerified(outcome=record))
     stored = await OUTCOMES.get(process.deps.store, key_of("ctr_1"))
     assert stored is not None
     assert (stored.record.generations, stored.document.version) == ((1,), 1)
-    (page,) = [page async for page in documents_under(process.deps.store, PROFILES, "1-")]
+    (page,) = [page async for page in iterate_by_key_prefix(process.deps.store, PROFILES, "1-")]
     assert [each.record.tally.final_statuses for each in page] == [{"expired": 1}]
 
 
@@ -219,7 +219,7 @@ class Rebuilding(MemoryStore):
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         if self.left:
             self.left -= 1
-            head = await read_head(self)
+            head = await read_projection_head(self)
 
             async def replace(transaction: Transaction) -> None:
                 transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(ProjectionHead(reading=head.reading + 1)))

@@ -21,8 +21,8 @@ from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_settlement.deps import Deps
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.pages import read_records
-from aex_settlement.sealer import catch_up
+from aex_settlement.repository.pages import iterate_records
+from aex_settlement.sealer import seal_and_project
 
 in_memory = pytest.mark.parametrize("ledger", ["memory"], indirect=True)
 on_both_stores = pytest.mark.parametrize("ledger", ["memory", "sqlite"], indirect=True)
@@ -40,11 +40,11 @@ class LedgerKit:
 
     async def seal(self) -> int:
         """Seal what waits and apply it, as the sealer does; how many transactions that were."""
-        return await catch_up(self.deps)
+        return await seal_and_project(self.deps)
 
     async def transactions(self) -> list[LedgerTransaction]:
         query = Query(TRANSACTIONS.collection, order="occurred_at", limit=200)
-        return [each async for each in read_records(self.deps.store, TRANSACTIONS, query)]
+        return [each async for each in iterate_records(self.deps.store, TRANSACTIONS, query)]
 
     async def postings(self, account: str) -> list[Posting]:
         return [each for one in await self.transactions() for each in one.postings if each.account == account]

@@ -23,7 +23,7 @@ from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
 from aex_settlement.handlers.post_transactions import reverse_settlement
 from aex_settlement.handlers.read_ledger import read_settlement, read_trial_balance
-from aex_settlement.repository.journal import batches_after
+from aex_settlement.repository.journal import find_batches_after
 from aex_settlement.subscriptions import subscriptions
 from tests.emulators.emulators import Emulators
 from tests.services.settlement.ledger_kit import FINANCE, LedgerKit, ledger_kit_over
@@ -148,7 +148,7 @@ async def test_past_trial_balances_sum_to_zero_and_stay(eight: Eight) -> None:
             *(ledger.seal() for ledger in chance.sample(eight.ledgers, 2)),
         )
         await eight.first.seal()
-        for instant in [batch.sealed_at for batch in await batches_after(eight.first.deps.store, 0, _ALL)]:
+        for instant in [batch.sealed_at for batch in await find_batches_after(eight.first.deps.store, 0, _ALL)]:
             balances = await eight.balances(instant)
             assert text.setdefault(instant, balances) == balances
         for ledger in eight.ledgers:

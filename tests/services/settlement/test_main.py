@@ -15,7 +15,7 @@ from aex_runtime.service import Backends
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import key_of
 from aex_settlement.main import create_app
-from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import SETTLEMENTS
 from aex_settlement.rules.export import COLUMNS
 from aex_settlement.settings import Settings
@@ -34,7 +34,7 @@ async def test_the_service_settles_and_seals_what_the_bus_brings_and_keeps_what_
     good, bad = an_event(an_outcome("ctr_1")), an_event(an_outcome("ctr_off", billing_impact=off))
 
     async def everything_is_dealt_with() -> bool:
-        head = await read_head(store)
+        head = await read_journal_head(store)
         unpublished = await outbox_table("settlement").find(store, order="created_at")
         return head is not None and head.seq == 2 and not unpublished and await dead_letters.count() == 1
 

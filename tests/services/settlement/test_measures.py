@@ -8,7 +8,7 @@ from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.records import Poison
 from aex_runtime.store.memory import MemoryStore
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
-from aex_settlement.sealer import catch_up
+from aex_settlement.sealer import seal_and_project
 from tests.parts.measured import Measured
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
 from tests.services.settlement.outcomes import NOON, an_outcome
@@ -53,13 +53,13 @@ async def test_refused_outcome_is_counted_and_not_posted(ledger: LedgerKit, meas
 
 
 async def test_seal_lag_is_that_of_the_oldest_transaction(ledger: LedgerKit, measured: Measured) -> None:
-    await catch_up(ledger.deps)
+    await seal_and_project(ledger.deps)
     assert SEALING not in measured.observed
     await settle_outcome(ledger.deps, an_outcome("ctr_1"))
     ledger.clock.advance(timedelta(seconds=2))
     await settle_outcome(ledger.deps, an_outcome("ctr_2"))
     ledger.clock.advance(timedelta(seconds=1))
-    assert await catch_up(ledger.deps) == 2
+    assert await seal_and_project(ledger.deps) == 2
     assert measured.observed[SEALING] == [3.0]
-    await catch_up(ledger.deps)
+    await seal_and_project(ledger.deps)
     assert measured.observed[SEALING] == [3.0]

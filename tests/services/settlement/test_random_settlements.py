@@ -18,10 +18,10 @@ from aex_runtime.store.port import Document
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS
 from aex_settlement.rules.account_books import AccountUpdates, SealedBatch
-from aex_settlement.rules.journal import JournalHead, SealedTransaction, head_of, seal
+from aex_settlement.rules.journal import JournalHead, SealedTransaction, build_next_batch, head_of
 from aex_settlement.rules.projections import Rollup
-from aex_settlement.rules.rollups import Group, rollup_changes, update_rollup
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
+from aex_settlement.rules.rollups import Group, compute_rollup_changes, update_rollup
+from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.libs.models.rationals import exact
 from tests.libs.models.results import a_result
 from tests.services.settlement.journal.recount import plain, recount
@@ -90,7 +90,7 @@ def some_cost(chance: Random) -> tuple[bool, Cost, dict[str, int]]:
 
 def posted(settlement: Settlement, micros: Mapping[str, int], chance: Random, sign: int) -> LedgerTransaction:
     """Make a settlement's transaction (`sign` 1) or its reversal (−1), and compare it with the rationals."""
-    make = settlement_transaction if sign == 1 else reversal_transaction
+    make = build_settlement_transaction if sign == 1 else build_reversal_transaction
     at = NOON + timedelta(seconds=chance.randrange(100 * 86_400))
     made = make(settlement, 1, settlement.cost, at, "drawn at random", "service:settlement")
     if chance.random() < STORED:
@@ -139,12 +139,12 @@ def test_random_settlements_do_not_drift(count: int, seed: int) -> None:
     for first in range(0, len(transactions), BATCH):
         together = transactions[first : first + BATCH]
         sealed = [SealedTransaction(id=each.id, digest="0" * 64) for each in together]
-        batch = seal(head, sealed, NOON + timedelta(minutes=10) * head.seq)
+        batch = build_next_batch(head, sealed, NOON + timedelta(minutes=10) * head.seq)
         head = head_of(batch)
         journal.batches.append(batch)
         journal.transactions.append(together)
-        books.post(SealedBatch(batch, together))
-        for group, days in rollup_changes(together).items():
+        books.post_batch(SealedBatch(batch, together))
+        for group, days in compute_rollup_changes(together).items():
             rollups[group] = update_rollup("g1", group, rollups.get(group), days)
     expected = recount(journal, head.seq)
     assert plain(books.balances.values()) == sorted(expected[BALANCES.collection.name])

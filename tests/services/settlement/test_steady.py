@@ -7,7 +7,7 @@ import pytest
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.store.memory import MemoryStore
 from aex_settlement.handlers.consistent_reads import LONG_READ_S, MAX_ATTEMPTS, read_consistent
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.rules.projections import Projection, ProjectionState
 from tests.services.settlement.journal.booking import Settled, book
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
@@ -67,7 +67,7 @@ async def test_a_generation_that_was_taken_away_is_never_answered_from_however_l
         read.append(state.generation)
         await asyncio.sleep(LONG_READ_S * 1.2 if len(read) == 1 else 0)
         if len(read) == 1:
-            await rebuild(ledger.deps, [Projection.ACCOUNTS], lambda _done, _all: None)
+            await rebuild_ledger_projections(ledger.deps, [Projection.ACCOUNTS], lambda _done, _all: None)
         return state.generation
 
     assert await read_consistent(ledger.deps, Projection.ACCOUNTS, long) == read[1]
@@ -76,7 +76,7 @@ async def test_a_generation_that_was_taken_away_is_never_answered_from_however_l
 
 async def test_repeatedly_rebuilt_projection_is_unavailable(ledger: LedgerKit) -> None:
     async def rebuilt(state: ProjectionState) -> str:
-        await rebuild(ledger.deps, [Projection.ACCOUNTS], lambda _done, _all: None)
+        await rebuild_ledger_projections(ledger.deps, [Projection.ACCOUNTS], lambda _done, _all: None)
         return state.generation
 
     with pytest.raises(TemporarilyUnavailable, match="books_rebuilt"):

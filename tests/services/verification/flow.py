@@ -8,7 +8,7 @@ from aex_models.events import OutcomeReviewed
 from aex_models.governance import Decision, Party
 from aex_models.outcome import OutcomeRecord
 from aex_outcomes.lifecycle.state import ContractState
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.read import find_outcome, load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import EVENTS
@@ -43,7 +43,7 @@ async def grade(bench: VerificationBench, output: Any, **more: Any) -> AttemptRo
 
 
 async def state(bench: VerificationBench) -> ContractState:
-    return (await load_contract(bench.deps, CONTRACT)).state
+    return (await load_or_open_contract(bench.deps, CONTRACT)).state
 
 
 async def status(bench: VerificationBench) -> ContractStatus:

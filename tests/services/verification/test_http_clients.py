@@ -26,7 +26,7 @@ from aex_runtime.telemetry import continue_trace
 from aex_runtime.tracing.sdk import create_recording_tracers
 from aex_verification.http_clients import FAILURES, PAUSE_S, CircuitBreaker, HttpAwards, HttpGovernance
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
-from aex_verification.rules.records import waiting_delay
+from aex_verification.rules.records import compute_retry_delay
 from tests.parts.verification import VerificationBench
 
 TRY_S = 5.0
@@ -180,7 +180,7 @@ def test_unreported_probe_expires() -> None:
 
 @given(waited_s=st.floats(0, 1e6), jitter=st.floats(0, 0.999))
 def test_governance_delay_is_a_quarter_of_the_wait_up_to_a_minute(waited_s: float, jitter: float) -> None:
-    wait = waiting_delay(timedelta(seconds=waited_s), jitter).total_seconds()
+    wait = compute_retry_delay(timedelta(seconds=waited_s), jitter).total_seconds()
     assert 0.5 <= wait <= min(60, max(1.0, waited_s / 4) + 1e-6)
 
 

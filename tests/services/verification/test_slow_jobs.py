@@ -11,7 +11,7 @@ from aex_models.governance import Party
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle.ruling import Ruling
 from aex_verification.fair_slots import FairSlots
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.read import load_attempt, make_attempt_view
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.ports import VerifierRequest
@@ -70,7 +70,7 @@ async def deliver(bench: VerificationBench, start: int = 0) -> None:
 
 
 async def status_of(bench: VerificationBench, contract_id: str) -> ContractStatus:
-    return (await load_contract(bench.deps, contract_id)).state.status
+    return (await load_or_open_contract(bench.deps, contract_id)).state.status
 
 
 @in_virtual_time

@@ -18,7 +18,7 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Document, Store
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.repository import create_work, find_work
+from aex_work_publisher.repository import find_committed_work, insert_work
 from aex_work_publisher.rules.records import WorkRecord
 from tests.services.work_publisher.samples import NOW
 
@@ -48,13 +48,13 @@ class Shop:
 
     async def keep(self, record: WorkRecord) -> WorkRecord:
         async def write(unit: object) -> None:
-            create_work(unit, record)  # type: ignore[arg-type]
+            insert_work(unit, record)  # type: ignore[arg-type]
 
         await self.deps.unit_of_work.run(write)
         return record
 
     async def kept(self, work_id: str) -> WorkRecord:
-        found = await find_work(self.store, work_id)
+        found = await find_committed_work(self.store, work_id)
         assert found is not None
         return found.record
 

@@ -7,7 +7,7 @@ from aex_models.audiences import Audience
 from aex_models.governance import Party
 from aex_models.work import EvaluationRef, WorkStatus, WorkSubmission
 from aex_runtime.identity.principals import Principal
-from aex_work_publisher.rules.publication import build_record
+from aex_work_publisher.rules.publication import build_work_record
 from aex_work_publisher.rules.records import WorkRecord
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -56,7 +56,7 @@ def submission(**changes: Any) -> dict[str, Any]:
 
 def record(status: WorkStatus | None = None, **changes: Any) -> WorkRecord:
     expected = WorkSubmission.model_validate(submission(**changes))
-    made = build_record(expected, WORK_ID, Party(id="acme", org="acme-org"), REF, NOW)
+    made = build_work_record(expected, WORK_ID, Party(id="acme", org="acme-org"), REF, NOW)
     return made.model_copy(update={"work": made.work.model_copy(update={"status": status})}) if status else made
 
 

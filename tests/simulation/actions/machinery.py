@@ -16,10 +16,10 @@ from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.records import outbox_table
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.rules.projections import Projection
 from aex_settlement.sealer import LEASE as SEALER
-from aex_settlement.sealer import catch_up
+from aex_settlement.sealer import seal_and_project
 from tests.simulation.faults.bus import MessageInFlight
 from tests.simulation.faults.fate import CALM, Crash
 from tests.simulation.promises.derived import check_books, check_memory
@@ -120,7 +120,7 @@ async def seal(world: "World") -> None:
         return
     sealers = world.dice.choice([1, 2])
     await asyncio.gather(
-        *(guarded(world.suite.settlement, catch_up(world.suite.settlement_deps)) for _ in range(sealers))
+        *(guarded(world.suite.settlement, seal_and_project(world.suite.settlement_deps)) for _ in range(sealers))
     )
 
 
@@ -130,7 +130,7 @@ async def _seal_under_lease(service: Service, deps: Deps) -> None:
     async def work() -> None:
         lease = await service.leases.acquire(SEALER, timedelta(seconds=10))
         if lease is not None:
-            await catch_up(deps, partial(service.leases.require_lease, lease=lease))
+            await seal_and_project(deps, partial(service.leases.require_lease, lease=lease))
 
     with suppress(LeaseLost):
         await guarded(service, work())
@@ -160,7 +160,7 @@ def _dawdle(world: "World") -> None:
 
 async def _rebuilt(world: "World", deps: Deps, projection: Projection) -> None:
     try:
-        await rebuild(deps, [projection], lambda _done, _total: _dawdle(world))
+        await rebuild_ledger_projections(deps, [projection], lambda _done, _total: _dawdle(world))
     except (Conflict, LeaseLost):
         return  # the lease of one that crashed is not over yet; or it is, on a clock that jumped, for one at work
 
@@ -176,7 +176,7 @@ async def settle(world: "World") -> None:
     while world.suite.environment.bus.in_flight:
         await land(world, world.suite.environment.bus.in_flight[0])
         check_handlers(world)  # before what always fails is tried for ever
-    await catch_up(world.suite.settlement_deps)
+    await seal_and_project(world.suite.settlement_deps)
 
 
 async def nothing_moves(world: "World") -> bool:

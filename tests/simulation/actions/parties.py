@@ -13,7 +13,7 @@ from aex_verification.handlers.submit_output import submit_output
 from aex_verification.rules.records import ContractRow
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work
-from aex_work_publisher.handlers.submit_work import uploads_of as data_of
+from aex_work_publisher.handlers.submit_work import make_uploads as data_of
 from tests.simulation.actions.random_works import ExpectedContract, OpenWork, random_candidate, random_work
 from tests.simulation.actions.requests import retry_until_answered
 from tests.simulation.actions.science import file_of, random_science, uploaded

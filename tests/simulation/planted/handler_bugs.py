@@ -14,7 +14,7 @@ from aex_settlement.repository.ledger import create_transactions
 from aex_settlement.rules.settlements import recompute_cost
 from aex_settlement.rules.transactions import settlement_postings
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import write_outcome
+from aex_verification.handlers.conclude import write_and_publish_outcome
 from aex_verification.ports import GovernanceClient
 from aex_verification.repository import AWARDS, CONTRACTS, OUTCOMES
 from tests.simulation.planted.plant import Handlers, Plant
@@ -147,7 +147,7 @@ def _settle_cancelled(service: "Service", handlers: Handlers) -> Handlers:
                 return
             if stored.record.state.status is ContractStatus.CANCELLED:
                 ended = stored.record.state.model_copy(update={"status": ContractStatus.EXPIRED})
-                await write_outcome(unit, awarded.record, ended, None, None)
+                await write_and_publish_outcome(unit, awarded.record, ended, None, None)
 
         await handlers["contract.awarded"](event)
         await service.unit_of_work.run(settle)

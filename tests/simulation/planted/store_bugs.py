@@ -9,7 +9,7 @@ from aex_models.frozen import Instant
 from aex_runtime.store.port import Collection, Document, Fields, Store, T, Transaction
 from aex_settlement.repository.journal import BATCHES, HEAD, UNSEALED
 from aex_settlement.repository.projections import STATES
-from aex_settlement.rules.journal import GENESIS, batch_hash
+from aex_settlement.rules.journal import GENESIS, compute_batch_hash
 from aex_verification.repository import CONTRACTS
 from aex_verification.rules.records import ContractRow
 from tests.parts.passing import PassingStore
@@ -84,7 +84,7 @@ def _hash_without_chain(_: str, store: Store, __: random.Random) -> Store:
     def kept(collection: Collection, _: str, body: bytes) -> bytes | None:
         if collection.name == BATCHES.collection.name:
             batch = BATCHES.model.model_validate_json(body)
-            changed_hashes[batch.hash] = batch_hash(batch.seq, batch.sealed_at, batch.transactions, GENESIS)
+            changed_hashes[batch.hash] = compute_batch_hash(batch.seq, batch.sealed_at, batch.transactions, GENESIS)
             return BATCHES.encode(batch.model_copy(update={"hash": changed_hashes[batch.hash]}))[0]
         if collection.name == HEAD.collection.name:
             head = HEAD.model.model_validate_json(body)

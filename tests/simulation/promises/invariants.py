@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from aex_models.contract import ContractStatus
 from aex_models.work import WorkStatus
 from aex_runtime.store.port import key_of
-from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.projections import BALANCES, read_state
+from aex_settlement.repository.projections import BALANCES, read_projection_state
 from aex_settlement.rules.projections import Projection
 from aex_work_publisher.repository import WORKS
 from tests.services.settlement.journal.wholeness import ALL
@@ -107,9 +107,9 @@ async def _check_closed_books(world: "World") -> None:
 
 async def _check_trial_balance(world: "World") -> None:
     store = world.suite.settlement.memory
-    if await read_head(store) is None:
+    if await read_journal_head(store) is None:
         return  # nothing was ever booked
-    state = await read_state(store, Projection.ACCOUNTS)
+    state = await read_projection_state(store, Projection.ACCOUNTS)
     assert state is not None, "the books were never opened"
     of_generation = {"generation": state.generation}
     sums: dict[str, int] = {}

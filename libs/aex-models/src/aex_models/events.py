@@ -49,11 +49,13 @@ class WorkSubmitted(Frozen):
 
     work_id: Identifier
     has_cpa: bool
-    """True if the work has criteria."""
+    """True if the work has success criteria, whose bonuses and penalties are its cost per action (CPA)."""
     consumer_id: Identifier
     domain: str
     evaluation: EvaluationRef | None = None
+    """Reference to the stored secret evaluation data; None if the work has none."""
     custom_metrics: bool = False
+    """True if the work has custom code and stays closed until verification has tried it."""
 
 
 class WorkChecked(Frozen):

@@ -1,1 +1,1 @@
-"""Fraud rules, holds and decisions."""
+"""Governance service: fraud rules, held outcomes and the decisions of operators."""

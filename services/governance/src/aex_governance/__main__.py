@@ -1,4 +1,4 @@
-"""Runs the service: `python -m aex_governance`."""
+"""Entry point of the service process: `python -m aex_governance`."""
 
 from aex_runtime.launch import launch
 

@@ -1,4 +1,4 @@
-"""HTTP routes: each parses the request, calls one handler and renders the response."""
+"""HTTP routes of the service. Each parses the request, calls one handler, and removes hidden fields."""
 
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Return every route of the service."""
+    """Return a router with every route of the JSON API."""
     router = service_router(prefix="/v1", tags=["governance"])
     _validation_routes(router, deps)
     _hold_routes(router, deps)
@@ -73,10 +73,10 @@ def _hold_routes(router: APIRouter, deps: Deps) -> None:
         consumer_id: Identifier | None = None,
         cause: HoldCause | None = None,
     ) -> Response:
-        """Return held outcomes, of one status and contract if these are given.
+        """Return a page of held outcomes, filtered by status and contract where these are given.
 
-        At most two of the filters `agent_id`, `consumer_id` and `cause` at once. A page ends at `limit` items, and at
-        1 MB of stored records, with at least one.
+        At most two of the filters `agent_id`, `consumer_id` and `cause` are allowed at once. A page ends at `limit`
+        items, or at 1 MB of stored records, and has at least one.
         """
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "cause": cause}
         return encoded_json_response(await list_holds(deps, reader, paging, status, contract_id, filters))
@@ -100,8 +100,8 @@ def _profile_routes(router: APIRouter, deps: Deps) -> None:
     async def profile(agent_id: AgentId, reader: ProfileReader, paging: Paging) -> Json:
         """Return outcomes, success rate and flags of an agent, in total and by domain.
 
-        An agent reads its own profile, without flags. Every page has the totals of all domains; `domains` is a page of
-        them by name. Unknown counts are zero, and a rate without outcomes is null.
+        An agent reads only its own profile, without flags. Each page has the totals of all domains; `domains` is one
+        page of them, by name. An unknown agent has zero counts; a success rate without outcomes is null.
         """
         after = None if paging.after is None else str(paging.after[0])
         found = await read_profile(deps, reader, agent_id, after, paging.limit)

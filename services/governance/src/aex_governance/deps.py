@@ -1,4 +1,4 @@
-"""Dependencies of the handlers."""
+"""Collaborators of the handlers, such as store and clock, which each handler receives as `deps`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from aex_runtime.unit_of_work import UnitOfWork
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """The service's collaborators, all injected."""
+    """Collaborators of the handlers: store, clock, configuration of the rules, and others."""
 
     unit_of_work: UnitOfWork
     store: Store
     clock: Clock
     rules: Mapping[str, RuleConfig]
+    """Configuration of each fraud rule, by the rule's name."""

@@ -1,4 +1,4 @@
-"""Composition of the governance service and its backends."""
+"""Composition of the governance service. No other module chooses its storage and event backends."""
 
 from functools import partial
 
@@ -7,10 +7,10 @@ from opentelemetry.trace import TracerProvider
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
-from aex_governance.handlers.read_holds import count_waiting_holds, oldest_wait_s
+from aex_governance.handlers.read_holds import count_waiting_holds, read_longest_wait_s
 from aex_governance.measures import MEASURES
 from aex_governance.review import review_routes
-from aex_governance.rules.config import BadRuleConfig, load_rules
+from aex_governance.rules.config import BadRuleConfig, load_rule_configs
 from aex_governance.settings import Settings
 from aex_governance.subscriptions import subscriptions
 from aex_runtime.http.app import build_app
@@ -24,14 +24,15 @@ SERVICE = "governance"
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """Return the application; `tracers` receive its spans.
+    """Return the service's application; it sends its trace spans to `tracers`.
 
-    Raises `BadConfiguration` when the file of rules is invalid.
+    `backends` are used where given. Otherwise the application opens those of the settings when it starts. Raises
+    `BadConfiguration` when the operator's file of rules is invalid.
     """
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends, tracers)
     with as_bad_configuration("AEX_RULES_CONFIG", BadRuleConfig, OSError):
-        rules = load_rules(chosen.rules_config)
+        rules = load_rule_configs(chosen.rules_config)
     deps = Deps(parts.unit_of_work, parts.backends.store, parts.backends.clock, rules)
     router = routes(deps)
     router.routes += review_routes(parts, deps).routes
@@ -47,7 +48,7 @@ def create_app(
             GaugeSpec(
                 "aex_holds_oldest_seconds",
                 "How long the first hold has waited for an operator",
-                partial(oldest_wait_s, deps),
+                partial(read_longest_wait_s, deps),
             ),
         ],
     )

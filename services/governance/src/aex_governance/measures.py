@@ -1,4 +1,4 @@
-"""Counters of governance, committed with the transaction that they count."""
+"""Counters of governance. Each is incremented in the transaction of the change that it counts."""
 
 from aex_governance.rules.table import RULES
 from aex_models.governance import Action, Decision, HoldCause

@@ -1,7 +1,7 @@
-"""Tables of governance: holds, the append-only log, projections in generations, marks of rebuilds.
+"""Database tables of governance: holds, the log, projections of the log, and marks of rebuilds.
 
-The log has validations by attempt and outcomes by contract. Each generation is built from the complete log: one is
-read, and a rebuild may write another. A mark moves in the transaction that folds the records before it.
+The log is append-only: validations by attempt, and outcomes by contract. A projection is built from the log in
+generations. Readers use one generation while a rebuild may write another.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -28,7 +28,7 @@ from aex_runtime.store.table import M, Reader, Stored, Table
 
 
 class HoldOfRule(Frozen):
-    """An entry for each rule with a flag on a hold: an indexed field has one value, a hold many flags."""
+    """Index entry that finds a hold by a rule that flagged it; a hold has one entry for each such rule."""
 
     hold_id: str
     rule: str
@@ -39,23 +39,23 @@ class HoldOfRule(Frozen):
 
 
 class HoldTrace(Frozen):
-    """Trace of a contract, to which the decision on its hold belongs; operators do not read it."""
+    """Trace context of a hold's opening, which the decision continues; operators do not read it."""
 
     traceparent: str
-    """W3C trace context of the hold's opening."""
+    """W3C trace context."""
 
 
 FILTERS = ("agent_id", "consumer_id", "cause")
-"""Fields by which holds are listed, at most two at once (`collect_filters`)."""
+"""Fields by which holds are listed; at most two at once (`collect_filters`)."""
 
 
 def hold_id_of(attempt_id: str) -> str:
-    """Return the hold id of an attempt: a repeated event opens no second hold."""
+    """Return the id of an attempt's hold: a hash of the attempt's id, so that a repeated event finds it."""
     return f"hold_{sha256_hex(attempt_id.encode())[:32]}"
 
 
-def holds_of_rules(hold: Hold) -> dict[str, HoldOfRule]:
-    """Return the entries of a hold by key, to be written in its transaction."""
+def build_rule_entries(hold: Hold) -> dict[str, HoldOfRule]:
+    """Return the index entries of a hold by key, one for each rule that flagged it."""
     fields = hold.model_dump(include={"hold_id", "status", "cause", "held_at", "decided_at"})
     rules = dict.fromkeys(flag.rule for flag in hold.flags)
     return {key_of(f"{rule}:{hold.hold_id}"): HoldOfRule(rule=rule, **fields) for rule in rules}
@@ -76,14 +76,14 @@ def _rule_index(entry: HoldOfRule) -> dict[str, Any]:
 
 
 def _queue_indexes(*equal: str) -> Iterator[Index]:
-    """Yield the indexes of waiting holds, longest first, and of decided ones, latest first."""
+    """Yield the store indexes of the queue: waiting holds oldest first, decided holds latest first."""
     for names in ((*equal, "status"), (*equal, "status", "cause")):
         yield Index(names, "held_at")
         yield Index(names, "decided_at", "desc")
 
 
 def _list_indexes() -> Iterator[Index]:
-    """Yield the indexes of lists, newest first: by at most two filters, and by status or not."""
+    """Yield the store indexes of lists, newest first: by up to two filters, with and without status."""
     filtered = (equal for size in range(3) for equal in combinations(FILTERS, size))
     for equal in (*filtered, ("contract_id",)):
         yield Index(equal, "held_at", "desc")
@@ -101,19 +101,21 @@ HOLD_TRACES = Table(Collection("governance-hold-traces"), HoldTrace)
 
 HEAD_KEY = "head"
 BY_KEY = (Index(),)
-"""Every store keeps documents in the order of their keys, at no cost."""
+"""Index by document key, which every store has anyway."""
 PAGE = 100
 
 
 class ProjectionHead(Frozen):
-    """Generation that is read, and the one that a rebuild builds. Writers of the log write both."""
+    """Numbers of the generation that is read and, during a rebuild, of the one being built."""
 
     reading: int = 1
+    """Generation that readers use."""
     building: int | None = None
+    """Generation that a rebuild fills; None if there is no rebuild."""
 
     @property
     def generations(self) -> tuple[int, ...]:
-        """Return the generations that are written."""
+        """Return the generations to which each new record of the log is added: one, or two during a rebuild."""
         return (self.reading,) if self.building is None else (self.reading, self.building)
 
 
@@ -130,22 +132,25 @@ TABLES: Mapping[type[Projected], Table[Any]] = {
     HashEntry: HASHES,
     BandEntry: BANDS,
 }
-"""By kind of projected document. A generation's keys begin with its number."""
+"""Table of each type of projection document. Keys begin with the number of the generation."""
 
 
 def projected_key(generation: int, key: str) -> str:
-    """Return the key of a projected document in a generation."""
+    """Return the key of a projection document in a generation."""
     return f"{generation}-{key}"
 
 
-async def read_head(reader: Reader) -> ProjectionHead:
-    """Return the stored head, or the initial one."""
+async def read_projection_head(reader: Reader) -> ProjectionHead:
+    """Return the stored generation numbers.
+
+    Before the first rebuild generation 1 is read and none is built.
+    """
     found = await HEAD.get(reader, HEAD_KEY)
     return found.record if found else ProjectionHead()
 
 
-async def documents_under(store: Store, table: Table[M], prefix: str) -> AsyncGenerator[list[Stored[M]], None]:
-    """Yield pages of the documents whose keys begin with the prefix, by key."""
+async def iterate_by_key_prefix(store: Store, table: Table[M], prefix: str) -> AsyncGenerator[list[Stored[M]], None]:
+    """Yield pages of the documents whose keys begin with the prefix, in the order of keys."""
     after = prefix
     while True:
         page = await table.find(store, after=(None, after), limit=PAGE)
@@ -162,7 +167,7 @@ _KEYS_PER_PAGE = 400
 
 
 async def stale_keys(store: Store, table: Table[Any], retained: Container[int]) -> AsyncGenerator[list[str], None]:
-    """Yield pages of the keys of all other generations; the retained ones are skipped."""
+    """Yield pages of the keys of documents whose generation is not in `retained`."""
     prefixes = tuple(projected_key(generation, "") for generation in retained)
     after: tuple[Scalar, str] | None = None
     while True:
@@ -181,24 +186,26 @@ OUTCOMES = Table(Collection("governance-outcomes", BY_KEY), OutcomeEntry)
 
 
 class RebuildMark(Frozen):
-    """Position of a rebuild in one log. Records that are appended meanwhile are folded by their writers."""
+    """Position of a rebuild in one log, with counts."""
 
     after: str | None = None
-    """Key of the last record read."""
+    """Key of the last record read; None at the beginning."""
     read: int = 0
+    """Records read so far."""
     folded: int = 0
-    """Records that the rebuild folded; the others were folded by their writers."""
+    """Records that the rebuild added; the other records read were added by their writers."""
     is_at_end: bool = False
+    """True once the whole log was read."""
 
 
 REBUILD_MARKS = Table(Collection("governance-rebuild-marks"), RebuildMark)
 
 
-def mark_key(generation: int, log: str) -> str:
-    """Return the key of the mark in a log, for the generation of the rebuild."""
+def rebuild_mark_key(generation: int, log: str) -> str:
+    """Return the key of the rebuild mark of a log and a generation."""
     return f"{generation}-{log}"
 
 
 _ALL: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, HOLDS, HOLDS_OF_RULES, HOLD_TRACES, HEAD, *TABLES.values())
 COLLECTIONS = tuple(table.collection for table in (*_ALL, REBUILD_MARKS))
-"""Every collection, for the indexes of Firestore."""
+"""Every collection of the service, from which Firestore's index file is generated."""

@@ -1,4 +1,4 @@
-"""Settings of the governance service, beyond those of every service."""
+"""Settings of the governance service."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """The settings of every service, and the file of rules."""
+    """Settings of every service, and the operator's file of fraud rules."""
 
     rules_config: Path | None = None
     """YAML file with switches and thresholds of fraud rules over the packaged ones; unset: the packaged ones alone."""

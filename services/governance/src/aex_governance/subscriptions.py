@@ -1,21 +1,21 @@
-"""Event handlers by topic."""
+"""Handlers of the events that governance subscribes to."""
 
 from collections.abc import Mapping
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.decide_hold import open_hold
-from aex_governance.handlers.history import log_outcome
+from aex_governance.handlers.history import append_outcome_to_log
 from aex_models.events import Event, OutcomeHeld, OutcomeVerified, parse_event_data
 from aex_runtime.records import EventHandler
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """Return a handler for each topic that governance subscribes to."""
+    """Return the handler of each subscribed topic, by topic."""
 
     async def outcome_held(event: Event) -> None:
         await open_hold(deps, parse_event_data(event, OutcomeHeld))
 
     async def outcome_verified(event: Event) -> None:
-        await log_outcome(deps, parse_event_data(event, OutcomeVerified))
+        await append_outcome_to_log(deps, parse_event_data(event, OutcomeVerified))
 
     return {"outcome.held": outcome_held, "outcome.verified": outcome_verified}

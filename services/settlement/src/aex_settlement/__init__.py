@@ -1,1 +1,1 @@
-"""Ledger, settlements and breakdowns."""
+"""Settlement service: the ledger, its sealed journal, settlements of outcomes, and breakdowns."""

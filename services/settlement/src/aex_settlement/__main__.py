@@ -1,4 +1,4 @@
-"""Runs the service: `python -m aex_settlement`."""
+"""Entry point of the service process: `python -m aex_settlement`."""
 
 from aex_runtime.launch import launch
 

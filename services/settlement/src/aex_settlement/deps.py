@@ -1,4 +1,4 @@
-"""The collaborators of the handlers."""
+"""Collaborators of the handlers, such as store and clock, which each handler receives as `deps`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from aex_runtime.unit_of_work import UnitOfWork
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """The service's collaborators, all injected."""
+    """Collaborators of the handlers: store, clock, and others."""
 
     unit_of_work: UnitOfWork
     store: Store
     clock: Clock
     ids: Ids
     notify_sealer: Callable[[], None]
-    """Wakes the sealer of this process after a commit to the ledger."""
+    """Function that wakes the sealer of this process after a commit to the ledger."""

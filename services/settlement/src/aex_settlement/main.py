@@ -1,4 +1,4 @@
-"""The composition of the settlement service: the only module that chooses its backends."""
+"""Composition of the settlement service. No other module chooses its storage and event backends."""
 
 from fastapi import FastAPI
 from opentelemetry.trace import TracerProvider
@@ -19,7 +19,10 @@ SERVICE = "settlement"
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """Return the application. Backends are opened when it starts, unless `backends` are given."""
+    """Return the service's application; it sends its trace spans to `tracers`.
+
+    `backends` are used where given. Otherwise the application opens those of the settings when it starts.
+    """
     parts = assemble(SERVICE, settings or Settings(), backends, tracers)
     wakeup = WakeupEvent()
     deps = Deps(

@@ -1,4 +1,4 @@
-"""Counters and histograms of settlement. No amounts: those are the ledger's, and exact."""
+"""Counters and histograms of settlement. Amounts of money are only in the ledger, which is exact."""
 
 from aex_models.settlement import TransactionKind
 from aex_runtime.measures import LONG_S, CounterSpec, HistogramSpec, Spec

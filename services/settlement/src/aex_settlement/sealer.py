@@ -1,4 +1,7 @@
-"""The sealer: one process at a time seals the journal and keeps its projections at the head."""
+"""Sealer: background task that seals the journal and updates its projections.
+
+A lease ensures that one process at a time seals.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,8 +18,8 @@ from aex_runtime.logs import describe_failure
 from aex_runtime.retry import Retries
 from aex_runtime.store.port import StoreUnavailable, Transaction
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.checks import batches_behind, oldest_unsealed_s
-from aex_settlement.handlers.journal.concurrency import Guard, skip_guard
+from aex_settlement.handlers.journal.checks import count_batches_behind, read_oldest_unsealed_age_s
+from aex_settlement.handlers.journal.concurrency import Guard, allow_without_lease
 from aex_settlement.handlers.journal.project import AHEAD, JournalReader, project_sealed
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.rules.journal import BrokenJournal, LedgerCorrupt, UnreadableRecord
@@ -28,7 +31,7 @@ _log = structlog.get_logger("aex_settlement.sealer")
 
 
 class WakeupEvent:
-    """Set after each commit to the ledger; several calls before a wait count once."""
+    """Event by which a commit to the ledger wakes the sealer; several before a wait count once."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -38,7 +41,7 @@ class WakeupEvent:
         self._event.set()
 
     async def wait(self, timeout_s: float) -> bool:
-        """Wait until the event is set and clear it; return False after the timeout."""
+        """Wait until the event is set, and clear it; return False after the timeout."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._event.wait()
@@ -48,11 +51,11 @@ class WakeupEvent:
         return True
 
 
-async def catch_up(deps: Deps, guard: Guard = skip_guard, state: SealerState | None = None) -> int:
-    """Seal unsealed transactions and apply the sealed ones; return the number that were sealed.
+async def seal_and_project(deps: Deps, guard: Guard = allow_without_lease, state: SealerState | None = None) -> int:
+    """Seal all unsealed transactions and apply them to the projections; return the number sealed.
 
-    Works in portions: under load the projections follow closely, and transactions are read once.
-    Raises `StoreUnavailable`, `LedgerCorrupt` (all unsealed transactions are sealed first), and what `guard` raises.
+    Works in portions, so that projections follow closely under load. If a projection cannot be updated, all
+    transactions are sealed before `LedgerCorrupt` is raised. Also raises `StoreUnavailable`, and errors of `guard`.
     """
     sealer_state = state or SealerState()
     total = 0
@@ -71,19 +74,19 @@ async def catch_up(deps: Deps, guard: Guard = skip_guard, state: SealerState | N
 
 @dataclass(frozen=True, slots=True)
 class SealerPolicy:
-    """The sealer's intervals."""
+    """Intervals of the sealer."""
 
     gather: timedelta = timedelta(milliseconds=5)
-    """Wait after a wakeup, so that transactions committed together are sealed together."""
+    """Wait after a wakeup, so that concurrent commits are sealed in one batch."""
     rest: timedelta = timedelta(milliseconds=200)
-    """Shortest time between two batches: a batch per settlement would cost as much as settling does."""
+    """Shortest time between two batches; one batch per settlement would cost as much as settling."""
     poll: timedelta = timedelta(milliseconds=500)
-    """Longest wait: commits of other processes are found after at most this time."""
+    """Longest wait for a wakeup; commits of other processes are found after this time."""
     lease_ttl: timedelta = timedelta(seconds=10)
 
 
 class Sealer:
-    """Seals and projects while this process holds the lease."""
+    """Background task that seals and projects while this process holds the lease."""
 
     def __init__(self, deps: Deps, leases: Leases, wakeup: WakeupEvent, policy: SealerPolicy | None = None) -> None:
         self._deps = deps
@@ -94,11 +97,14 @@ class Sealer:
         self._state = SealerState()
 
     async def run(self) -> None:
-        """Seal until cancelled, through outages; a broken journal is logged with an alarm and sealing goes on."""
+        """Compete for the lease and, while holding it, seal and project until cancelled.
+
+        An outage or a damaged journal is logged, with an alarm for the latter, and retried.
+        """
         await self._election.run(self._seal_with_lease)
 
     def gauges(self) -> Sequence[GaugeSpec]:
-        """Return gauges of how far sealing and projecting are behind, and of refused transactions."""
+        """Return gauges for the delay of sealing and projecting, and for refused transactions."""
         deps = self._deps
         return (
             GaugeSpec(
@@ -113,14 +119,14 @@ class Sealer:
                 GaugeSpec(
                     f"aex_{projection.value}_behind_batches",
                     f"Sealed batches that the {projection.value} projection has not applied",
-                    partial(batches_behind, deps, projection),
+                    partial(count_batches_behind, deps, projection),
                 )
                 for projection in Projection
             ),
         )
 
     async def _unsealed_s(self) -> float:
-        return await oldest_unsealed_s(self._deps, self._state.low_watermark.bounds)
+        return await read_oldest_unsealed_age_s(self._deps, self._state.low_watermark.bounds)
 
     async def _count_refused(self) -> float:
         return len(self._state.refused)
@@ -140,7 +146,7 @@ class Sealer:
         retries, rested_at = Retries(_BACKOFF, self._deps.ids), 0.0
         while True:
             try:
-                if await catch_up(self._deps, guard, self._state):
+                if await seal_and_project(self._deps, guard, self._state):
                     rested_at = _loop_time() + self._policy.rest.total_seconds()
                 retries.reset()
             except (StoreUnavailable, LedgerCorrupt) as error:

@@ -4,4 +4,4 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """The settings of every service. Fee rates come from the contracts' terms."""
+    """Settings of every service; settlement has none of its own. Fee rates come from the contracts' terms."""

@@ -1,4 +1,4 @@
-"""The handlers of the events that settlement subscribes to."""
+"""Handlers of the events that settlement subscribes to."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from aex_settlement.handlers.post_transactions import settle_outcome
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """Return the handler of each topic that settlement subscribes to (`aex_models.events.TOPICS`)."""
+    """Return the handler of each subscribed topic, by topic (`aex_models.events.TOPICS`)."""
 
     async def on_outcome_verified(event: Event) -> None:
         await settle_outcome(deps, parse_event_data(event, OutcomeVerified).outcome)

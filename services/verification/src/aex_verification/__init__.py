@@ -1,1 +1,1 @@
-"""Contracts, candidates, attempts and outcome records."""
+"""Verification service: contracts, candidates, attempts, verdicts and outcomes."""

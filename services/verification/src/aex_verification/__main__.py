@@ -1,4 +1,4 @@
-"""Entry point of `python -m aex_verification`."""
+"""Entry point of the service process: `python -m aex_verification`."""
 
 from aex_runtime.launch import launch
 

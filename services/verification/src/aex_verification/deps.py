@@ -1,4 +1,4 @@
-"""Collaborators of the handlers."""
+"""Collaborators of the handlers, such as store and grader, which each handler receives as `deps`."""
 
 from dataclasses import dataclass, field
 
@@ -19,6 +19,8 @@ from aex_verification.slow_jobs import SlowJobs
 
 @dataclass(frozen=True, slots=True)
 class Deps:
+    """Collaborators of the handlers: store, clock, grader, clients of other services, and others."""
+
     unit_of_work: UnitOfWork
     store: Store
     blobs: Blobs
@@ -37,7 +39,7 @@ class Deps:
     policy: Policy
     catalog: Catalog
     reviewer: PeerReviewer | None = None
-    """Peer reviewer; with None arithmetic alone decides."""
+    """Peer reviewer of scientific claims; None if none is configured."""
     subscribers: EventSubscribers = field(default_factory=EventSubscribers)
     replay_limit: ReplayLimit = field(default_factory=ReplayLimit)
     bounds: StorageBounds = UNBOUNDED

@@ -1,4 +1,4 @@
-"""Slots that callers get in turn, of which the last is kept for callers that hold none."""
+"""Slots that callers get in turn, of which the last is reserved for callers that hold none."""
 
 import asyncio
 from collections import Counter
@@ -9,7 +9,7 @@ from aex_outcomes.confinement.fair_queue import FairQueue
 
 
 class GaveWay(Exception):
-    """A wait that ended without a slot, because callers with fewer waits come first."""
+    """Error of a wait that ended without a slot, because callers with fewer waits have precedence."""
 
 
 @dataclass(eq=False, slots=True)
@@ -20,10 +20,10 @@ class _Wait:
 
 
 class FairSlots:
-    """`total` slots, and at most `max_waiting` waits for them, on one event loop.
+    """Limit of `total` slots, with at most `max_waiting` waits for them, on one event loop.
 
-    Free slots go to the waiting callers in turn. The last free one goes only to a caller that holds none: one caller
-    alone cannot delay another.
+    Free slots go to the waiting callers in turn. The last free slot goes only to a caller that holds none, so that one
+    caller cannot delay all others.
     """
 
     def __init__(self, total: int, max_waiting: int) -> None:
@@ -33,18 +33,20 @@ class FairSlots:
 
     @property
     def in_use(self) -> int:
+        """Return the number of slots that are held."""
         return self._held.total()
 
     @property
     def waiting(self) -> int:
+        """Return the number of waits."""
         return len(self._waiting)
 
     def may_wait(self, caller: str) -> bool:
-        """Return whether the caller may wait, perhaps in the place of one that waits more often."""
+        """Return whether `acquire` would let the caller wait, perhaps in place of a caller with more waits."""
         return self._waiting.admits(caller)
 
     def try_acquire(self, caller: str, slot: ExitStack) -> bool:
-        """Try to hold a slot until `slot` is closed; return False when none is free for the caller."""
+        """Take a slot until the exit stack `slot` is closed; return False if none is free for the caller."""
         if not self._is_free_for(caller):
             return False
         self._held[caller] += 1
@@ -52,7 +54,10 @@ class FairSlots:
         return True
 
     async def acquire(self, caller: str, slot: ExitStack) -> None:
-        """Hold a slot until `slot` is closed, once it is the caller's turn. Raises `GaveWay`."""
+        """Wait for a slot, and take it until the exit stack `slot` is closed.
+
+        Raises `GaveWay` if too many wait already, or if this wait is displaced by a caller with fewer waits.
+        """
         if self.try_acquire(caller, slot):
             return
         if not self.may_wait(caller):
@@ -76,7 +81,7 @@ class FairSlots:
         return free > 1 or (free == 1 and not self._held[caller])
 
     def _release(self, caller: str) -> None:
-        """Give the slot, and others that are free, to the next waits that may have one."""
+        """Release a slot of the caller, and give free slots to waits that may have one."""
         self._held[caller] -= 1
         if not self._held[caller]:
             del self._held[caller]

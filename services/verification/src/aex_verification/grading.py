@@ -1,4 +1,4 @@
-"""Grades and dry runs from confined workers; custom code runs in the sandbox's own pool."""
+"""Grading and trials in confined worker processes. Custom code runs in the sandbox's own pool."""
 
 from typing import Any
 
@@ -23,23 +23,24 @@ from aex_verification.ports import (
 )
 from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_findings
 from aex_verification.rules.records import GovernanceFacts
-from aex_verification.rules.verdicts import count_custom_runs, custom_time_limit_s, lacks_sandbox
+from aex_verification.rules.verdicts import count_max_custom_runs, custom_time_limit_s, lacks_sandbox
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 CHECK_REFERENCE = "aex_outcomes.reference_check:check_reference"
 WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
-"""Modules that the job would otherwise import while the first candidate waits."""
+"""Modules that workers import before their first job, so that no candidate waits for it."""
 MAX_RESULT_BYTES = 16 * 1024 * 1024
-"""Above any honest result: it echoes every threshold, and a schema may be one."""
+"""Size limit of a worker's result. Honest results are smaller, though they repeat every threshold and schema."""
 _DRY_RUNS = 3
-"""Runs of each piece of code: on an empty candidate, on the reference, and for the criteria on the reference."""
+"""Runs of each custom metric in a trial: on an empty candidate, on the reference, and for the criteria."""
 
 
 class ConfinedGrader:
-    """Grader and trials in workers; each consumer has a queue for candidates and one for trials.
+    """Grader of candidates and runner of trials, in confined workers.
 
-    `timeout_s` bounds a job without custom code, `custom_timeout_ms` each run of custom code.
+    Each consumer has one queue for candidates and one for trials. `timeout_s` limits a job without custom code, and
+    `custom_timeout_ms` each run of custom code.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class ConfinedGrader:
         self._times = times or ExtractionTimes(UNMEASURED, ())
 
     async def grade(self, request: GradeRequest) -> Grade:
+        """Return the grade of a candidate; a failed worker gives a grade without result."""
         with trace_step("verify candidate", id_attributes(request.contract_id, request.attempt_id)):
             grade = await self._grade(request)
             if grade.result is None:
@@ -82,7 +84,7 @@ class ConfinedGrader:
 
     async def _run(self, request: GradeRequest) -> dict[str, Any]:
         payload = make_job_payload(request, self._config)
-        runs = count_custom_runs(request.success_criteria, request.evaluation)
+        runs = count_max_custom_runs(request.success_criteria, request.evaluation)
         if runs:
             return await self._run_custom(JOB, payload, runs, request.consumer_id)
         return await self._pool.run(JOB, payload, queue=request.consumer_id)
@@ -92,6 +94,10 @@ class ConfinedGrader:
         return await self._sandbox.run(job, payload, timeout_s, queue=queue)
 
     async def dry_run(self, request: TrialRequest) -> TrialFindings:
+        """Run the trial of a work and return its findings.
+
+        Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`.
+        """
         try:
             with trace_step("try work"):
                 answer = await self._try(request)
@@ -113,7 +119,7 @@ class ConfinedGrader:
 
 
 def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str, Any]:
-    """Return the worker's payload as JSON: all that the verdict and the facts read."""
+    """Return the JSON input of the grading job for this request."""
     criteria = request.success_criteria
     return {
         "contract_id": request.contract_id,

@@ -1,4 +1,4 @@
-"""HTTP clients of governance and work-publisher: service tokens, deadlines, the caller's trace."""
+"""HTTP clients of governance and work-publisher, with service tokens, timeouts and the caller's trace."""
 
 import json
 import time
@@ -24,23 +24,29 @@ if TYPE_CHECKING:
     import httpx
 
 FAILURES = 3
-"""Consecutive failures that open the circuit; a single one may be a connection closed as it was used."""
+"""Consecutive failures that open the circuit. A single one may be a connection that was closed as it was used."""
 PAUSE_S = 1.0
-"""Seconds between the end of one call and the next while the circuit is open."""
+"""Seconds from the end of a failed call to the next probe while the circuit is open."""
 _RETRYABLE = frozenset({401, 403, 408, 429, 502, 503, 504})
-"""Statuses that say nothing about the request: 401 and 403 come while its keys, or ours, are changed."""
+"""Statuses that say nothing about the request. 401 and 403 occur while signing keys are changed."""
 
 
 class CircuitBreaker:
-    """Limit of one probing call at a time while a service does not answer, so that handlers stay free."""
+    """Circuit breaker that allows one probing call at a time while a service does not answer.
+
+    So an unavailable service does not block all handlers.
+    """
 
     def __init__(self, call_timeout_s: float, monotonic: Callable[[], float]) -> None:
-        """After `call_timeout_s` another call may probe, even when the previous one has reported nothing."""
+        """Create a closed circuit.
+
+        A probe whose result is not recorded within `call_timeout_s` no longer blocks the next one.
+        """
         self._call_timeout_s, self._monotonic = call_timeout_s, monotonic
         self._failures, self._next_call_at = 0, 0.0
 
     def allow(self) -> bool:
-        """Return whether a call may start; its caller then records success or failure."""
+        """Return whether a call may start now. The caller then records success or failure."""
         if self._failures < FAILURES:
             return True
         now = self._monotonic()
@@ -50,10 +56,11 @@ class CircuitBreaker:
         return True
 
     def record_success(self) -> None:
-        """Close the circuit: the service answered, with whatever status."""
+        """Close the circuit, because the service answered with some status."""
         self._failures = 0
 
     def record_failure(self) -> None:
+        """Count a call without an answer; the third in a row opens the circuit."""
         self._failures += 1
         self._next_call_at = self._monotonic() + PAUSE_S
 
@@ -68,7 +75,11 @@ class HttpGovernance:
         self._measures = measures
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """Return the decision; only a readable 200 is one. Sends numbers that every parser holds."""
+        """Return governance's decision on an attempt.
+
+        Raises `GovernanceUnavailable`, also while the circuit is open, and `GovernanceRefused` for an answer without a
+        readable decision.
+        """
         if not self._breaker.allow():
             raise GovernanceUnavailable("not called: the circuit is open")
         started, label = time.perf_counter(), UNAVAILABLE
@@ -121,6 +132,7 @@ class HttpAwards:
         self._client, self._url, self._tokens = client, url, tokens
 
     async def get(self, contract_id: str) -> FoundAward | None:
+        """Return the award of a contract; None if there is none. Raises `TemporarilyUnavailable`."""
         try:
             with call_span("GET", self._url, "/v1/awards/{contract_id}", id_attributes(contract_id)):
                 response = await self._client.request(
@@ -140,9 +152,10 @@ class HttpAwards:
 
 
 def _call_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of a call without a readable answer.
+    """Return the exceptions of a call that got no readable answer.
 
-    anyio raises `AttributeError` for a connection that breaks as it is made. `TemporarilyUnavailable`: no token.
+    anyio raises `AttributeError` for a connection that breaks while it is made. `TemporarilyUnavailable` means that no
+    token was available.
     """
     import httpx  # noqa: PLC0415 imported by the client, once it is made
 

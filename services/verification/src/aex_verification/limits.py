@@ -1,4 +1,4 @@
-"""Limits of one process: replays, attempts in flight, and streams of contract events."""
+"""Limits of one process: repeated candidates, attempts in progress, and streams of contract events."""
 
 import math
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from aex_runtime.http.limits import ConcurrencyLimiter, TokenBuckets
 from aex_verification.notifier import Notifier
 
 _EVENTS_POLL_S = 1.0
-"""Pause between reads for events that another instance has written."""
+"""Seconds between reads for events that another process has written."""
 
 
 class ReplayLimit:
-    """Token bucket per contract, for candidates that are known or follow an invalid one.
+    """Rate limit per contract for candidates that are known or follow an invalid one.
 
-    `burst` candidates at once, `per_s` continuously; `max_contracts` buckets are kept.
+    `burst` candidates are allowed at once and `per_s` continuously. State is kept for up to `max_contracts` contracts.
     """
 
     def __init__(self, burst: int = 300, per_s: float = 5.0, max_contracts: int = 10_000) -> None:
         self._buckets = TokenBuckets[str](per_s, burst, max_contracts)
 
     def take(self, contract_id: str, now: datetime, tokens: float = 1.0) -> None:
-        """Take tokens for one candidate. Raises `RateLimited` where too few are left."""
+        """Take tokens for one candidate of the contract. Raises `RateLimited` if too few are left."""
         if wait_s := self._buckets.try_take(contract_id, now.timestamp(), tokens):
             raise RateLimited(
                 "too_many_replays",
@@ -36,11 +36,11 @@ class ReplayLimit:
 
 
 class InFlightAttempts(set[str]):
-    """Attempts that this process works on; no more than its handlers of events and timers."""
+    """Ids of the attempts that this process is verifying."""
 
     @contextmanager
     def track(self, attempt_id: str) -> Iterator[None]:
-        """Count the attempt as in flight until the block ends."""
+        """Keep the attempt in the set during the block."""
         self.add(attempt_id)
         try:
             yield
@@ -50,18 +50,17 @@ class InFlightAttempts(set[str]):
 
 @dataclass(frozen=True, slots=True)
 class StreamBounds:
-    """Bounds of event streams: how many at once of one principal and in total, and their times in seconds.
-
-    `heartbeat_s` is the longest pause without a byte. After `lifetime_s` a reader has to reconnect.
-    """
+    """Limits of event streams: number per principal and in total, and times in seconds."""
 
     per_principal: int = 50
     total: int = 500
     heartbeat_s: float = 15.0
+    """Longest time without a byte on a stream."""
     lifetime_s: float = 240.0
+    """Time after which a stream ends and its reader has to reconnect."""
 
-    def lifetime_of(self, reader: Principal, now: datetime, jitter: float) -> float:
-        """Return how many seconds a stream may last: never longer than the reader's token.
+    def compute_lifetime_s(self, reader: Principal, now: datetime, jitter: float) -> float:
+        """Return how many seconds a stream may last, at most as long as the reader's token is valid.
 
         `jitter` in [0, 1) shortens it by up to a quarter, so that readers do not reconnect together.
         """
@@ -71,7 +70,10 @@ class StreamBounds:
 
 
 class EventSubscribers(Notifier):
-    """Open streams of contract events, woken by contract id after the commit that wrote events."""
+    """Open streams of contract events, with their limits.
+
+    `wake` with a contract's id makes the contract's streams read new events.
+    """
 
     def __init__(self, bounds: StreamBounds | None = None) -> None:
         self.bounds = bounds or StreamBounds()
@@ -79,8 +81,9 @@ class EventSubscribers(Notifier):
         self._limiter = ConcurrencyLimiter(self.bounds.per_principal, self.bounds.total, "streams", "too_many_streams")
 
     async def count(self) -> float:
+        """Return the number of open streams, for a gauge."""
         return self._limiter.in_use
 
     def admit(self, reader: Principal) -> AbstractContextManager[None]:
-        """Count a stream until the block ends. Raises `RateLimited` and `TemporarilyUnavailable`."""
+        """Count a stream of the reader during the block. Raises `RateLimited` or `TemporarilyUnavailable`."""
         return self._limiter.acquire(f"{reader.role.value}:{reader.id}")

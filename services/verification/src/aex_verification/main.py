@@ -1,4 +1,4 @@
-"""Composition of the verification service; its backends are chosen here alone."""
+"""Composition of the verification service. No other module chooses its storage and event backends."""
 
 import time
 from contextlib import AbstractAsyncContextManager
@@ -34,7 +34,7 @@ from aex_verification.pools import (
     make_science_pool,
     make_verifier_pool,
 )
-from aex_verification.rules.records import Policy, verification_lease
+from aex_verification.rules.records import Policy, compute_verification_lease
 from aex_verification.sandbox_pool import SandboxPool
 from aex_verification.settings import Settings, load_catalog, load_verifiers
 from aex_verification.slow_jobs import SlowJobs
@@ -49,7 +49,7 @@ SERVICE = "verification"
 
 
 class _Resources(NamedTuple):
-    """Resources entered and left with the service, in the order of their fields."""
+    """Resources that are entered and left with the service, in the order of the fields."""
 
     candidates: PrewarmedPool
     operators: WorkerPool | None
@@ -63,9 +63,10 @@ class _Resources(NamedTuple):
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """Return the application; `tracers` take its spans.
+    """Return the service's application; it sends its trace spans to `tracers`.
 
-    Raises `BadConfiguration` for an unusable outcome configuration.
+    `backends` are used where given. Otherwise the application opens those of the settings when it starts. Raises
+    `BadConfiguration` for an invalid outcome configuration.
     """
     settings = settings or Settings()
     catalog = load_catalog(settings)
@@ -154,7 +155,7 @@ def _make_policy(settings: Settings, config: OutcomeConfig) -> Policy:
     reading = timedelta(milliseconds=config.extractor_sections()["statistics"].sandbox.timeout_ms)
     return Policy(
         max_system_retries=settings.max_system_retries,
-        verification_lease=verification_lease(reading, timedelta(seconds=review_s)),
+        verification_lease=compute_verification_lease(reading, timedelta(seconds=review_s)),
         governance_check=config.verification.governance_check,
         store_outcomes=config.verification.store_outcomes,
     )

@@ -28,7 +28,7 @@ VERDICT_LAG_SECONDS = HistogramSpec(
     "aex_verdict_lag_seconds", "From a candidate's receipt until its verdict was committed", buckets=LONG_S
 )
 _LONGEST_S = 3_600.0
-"""Bound of a recorded time: one absurd value would hide all others in a sum."""
+"""Longest duration that is recorded, in seconds; one absurd value would dominate the sum."""
 UNAVAILABLE, REFUSED = "unavailable", "refused"
 GOVERNANCE_SECONDS = HistogramSpec(
     "aex_governance_seconds",
@@ -42,10 +42,13 @@ MEASURES: tuple[Spec, ...] = (
 
 
 class ExtractionTimes:
-    """Durations of extractors, reported by workers; implausible ones are ignored, as data are hostile."""
+    """Histogram of the durations of extractors, as workers report them.
+
+    Workers read hostile data, so implausible durations are ignored.
+    """
 
     def __init__(self, measures: Measures, sections: Collection[str]) -> None:
-        """`sections` of the configuration, one for each extractor."""
+        """Create the histogram with one label for each extractor's section of the configuration."""
         self.seconds = HistogramSpec(
             "aex_extraction_seconds",
             "In one extractor for one candidate, by the section that configures it",
@@ -54,7 +57,10 @@ class ExtractionTimes:
         self._measures, self._sections = measures, frozenset(sections)
 
     def record(self, reported: Any) -> None:
-        """Record a worker's seconds by section, in the running span too; ignore implausible ones."""
+        """Record the seconds that a worker reports for each extractor, also in the current trace span.
+
+        Implausible values are ignored.
+        """
         for section, seconds in reported.items() if isinstance(reported, dict) else ():
             if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)

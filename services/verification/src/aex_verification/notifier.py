@@ -1,4 +1,4 @@
-"""Waits for a change: woken by this process's own work, else by polling."""
+"""Waiting for a change of a record, which this process announces or a poll discovers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,17 +7,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _FULL_RATE_WAITS = 50
-"""Waits that poll at the full rate; where there are more, each polls less often, and all together no more."""
+"""Number of waits that poll at the full rate; with more, each polls less often."""
 _FIRST_PAUSE_S = 0.04
-"""First pause where another replica may be at work; each pause after it is twice as long."""
+"""First pause when another replica is active; each further pause is twice as long."""
 _REMEMBERED_S = 60.0
 
 
 class Notifier:
-    """Bounded number of waits, each for one key: an attempt's verdict, a contract's next event.
+    """Notifier for a limited number of waits, each on one key such as an attempt or a contract.
 
-    Each wait polls every `poll_s` seconds. A change by another replica wakes no wait here. After one, waits begin with
-    shorter pauses: else half of the verdicts would arrive half a second late.
+    `wake` ends the pause of waits in this process. Changes by other replicas are found by polling every `poll_s`
+    seconds, or more often for a minute after one was found.
     """
 
     def __init__(self, limit: int = 500, poll_s: float = 0.5) -> None:
@@ -31,14 +31,17 @@ class Notifier:
         return self._count
 
     def wake(self, key: str) -> None:
-        """Have all waits for this key read now."""
+        """Make all waits on this key read at once."""
         for event in self._waiting.get(key, ()):
             event.set()
 
     async def wait_for(
         self, key: str, seconds: float, read: Callable[[], Awaitable[T]], is_done: Callable[[T], bool]
     ) -> T:
-        """Read until `is_done` or the time is over, and return the last value; too many waits read once."""
+        """Call `read` until `is_done` accepts its value or `seconds` have passed; return the last value.
+
+        If the maximum of waits is reached, `read` is called once.
+        """
         value = await read()
         if is_done(value) or seconds <= 0 or self._count >= self._limit:
             return value

@@ -1,4 +1,4 @@
-"""Pools of confined workers: for candidates, custom code, raw data, and the operator's verifiers."""
+"""Pools of confined worker processes: for candidates, custom code, raw data and named verifiers."""
 
 import asyncio
 import contextlib
@@ -20,13 +20,13 @@ from aex_verification.verifiers import JOB as RUN_VERIFIER
 
 _MAX_EXAMINATIONS = 500
 _START_AFTER_S = 0.1
-"""The processor is left to the service until it is ready, or until there is a job."""
+"""Seconds before workers start unless a job comes first; the processor is left to the service's own start."""
 _MAX_REASON = 200
 _log = structlog.get_logger(__name__)
 
 
 class OnDemandPool(WorkerPool):
-    """Pool whose workers are started by the first job; many installations never have one."""
+    """Worker pool that starts its workers with the first job."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -39,7 +39,7 @@ def make_candidate_pool(settings: Settings) -> WorkerPool:
 
 
 def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry) -> WorkerPool | None:
-    """Return the pool for registered verifiers, imported before confinement; None where there are none."""
+    """Return the pool for named verifiers, imported before confinement; None if none is registered."""
     if not registered.names:
         return None
     return WorkerPool(
@@ -54,7 +54,10 @@ def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry
 
 
 def make_sandbox_pool(settings: Settings, code_mb: int) -> WorkerPool:
-    """Return the pool that may start the interpreter of custom code. No spares: few works need them."""
+    """Return the pool for custom code, whose workers may start an interpreter; `code_mb` is its memory.
+
+    There are no spare workers, because few works need them.
+    """
     return WorkerPool(
         settings.sandbox_workers,
         settings.verify_timeout_s,
@@ -68,7 +71,10 @@ def make_sandbox_pool(settings: Settings, code_mb: int) -> WorkerPool:
 
 
 def make_science_pool(settings: Settings, limits: SandboxConfig) -> OnDemandPool:
-    """Return the pool that reads raw data. No spares and few jobs per worker: files are hostile and large."""
+    """Return the pool that reads raw data.
+
+    There are no spare workers, and few jobs per worker, because files are hostile and large.
+    """
     return OnDemandPool(
         settings.science_workers,
         limits.timeout_ms / 1_000,
@@ -82,10 +88,9 @@ def make_science_pool(settings: Settings, limits: SandboxConfig) -> OnDemandPool
 
 
 class PrewarmedPool:
-    """Pool whose workers are started beside the service; jobs wait until they are warm.
+    """Worker pool that is started in the background; jobs wait until its workers are ready.
 
-    Where workers cannot be started, `missing` says so permanently. Jobs then wait for the end of the process: this
-    instance must not fail them.
+    If no worker can be started, jobs wait until the process ends, so that another instance can run them.
     """
 
     def __init__(self, pool: StartedPool, after_s: float = _START_AFTER_S) -> None:
@@ -109,7 +114,7 @@ class PrewarmedPool:
     async def run(
         self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
     ) -> dict[str, Any]:
-        """Run a job as `WorkerPool.run` does."""
+        """Run a job as `WorkerPool.run` does, once the workers are ready."""
         self._requested.set()
         await self._started.wait()
         return await self._pool.run(job, payload, timeout_s, queue=queue)

@@ -1,4 +1,4 @@
-"""Ports of verification: workers, graders, examiners, named verifiers, trials, governance, awards."""
+"""Interfaces that handlers call: workers, graders, examiners, verifiers, trials, governance, awards."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -23,35 +23,39 @@ from aex_verification.rules.records import GovernanceFacts
 
 
 class JobRunner(Protocol):
-    """Runner of named jobs: a worker pool, or the sandbox."""
+    """Runner of named jobs: a worker pool or the sandbox."""
 
     async def run(
         self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, Any]:
+        """Run a job with a JSON payload and return its JSON result; jobs of different queues take turns."""
 
 
 class SandboxRunner(JobRunner, Protocol):
-    """Runner of custom code whose failures a caller may report."""
+    """Runner of custom code that a caller can mark as unhealthy."""
 
-    def mark_unhealthy(self) -> None: ...
+    def mark_unhealthy(self) -> None:
+        """Make the runner test itself before it runs further jobs."""
 
 
 class StartedPool(JobRunner, Protocol):
-    """Pool of confined workers; `start` raises `WorkersUnavailable` where no worker can be started."""
+    """Pool of confined workers that has to be started."""
 
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        """Start the workers. Raises `WorkersUnavailable` if no worker can be started."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Stop the workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradeRequest:
-    """Input of a verdict and its facts, with or without a contract."""
+    """Input of grading, for a candidate of a contract or without a contract."""
 
     contract_id: str
     attempt_id: str
     consumer_id: str
-    """Jobs of consumers take turns."""
+    """Consumer, whose jobs take turns with those of others."""
     success_criteria: SuccessCriteria | None
     work_input: Mapping[str, Any]
     evaluation: Evaluation | None
@@ -60,59 +64,57 @@ class GradeRequest:
     platform_latency_ms: float | None
     reasoning: str | None = None
     earlier: Mapping[str, str] = field(default_factory=dict)
-    """Forms of the contract's earlier judged outputs, by output hash, the oldest first."""
+    """Texts of the contract's earlier judged outputs by output hash, oldest first."""
     science: ScienceResult | None = None
-    """Result of the science gate; None where the work demands no science."""
+    """Result of the science gate; None if the work demands no science."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """Result of grading, which may be indeterminate, with facts for governance.
-
-    `result` is None where the engine or the named verifier failed (`error` then names the kind), and where the output
-    is invalid.
-    """
+    """Result of grading, with facts for governance."""
 
     result: VerificationResult | None
+    """Verdict, which may be indeterminate; None if grading failed or the output is invalid."""
     facts: GovernanceFacts = field(default_factory=GovernanceFacts)
     error: str | None = None
+    """Kind of the failure; None if there is none."""
     ruling: Ruling | None = None
-    """Ruling of the work's named verifier, where it came to an end; `result` respects it."""
+    """Ruling of the work's named verifier, if it gave one; `result` takes it into account."""
 
 
 class Grader(Protocol):
-    """Grader of candidates, off the event loop."""
+    """Grader of candidates that does not block the event loop."""
 
     async def grade(self, request: GradeRequest) -> Grade:
-        """Return the grade; a failed worker is a grade without result, never an exception."""
+        """Return the grade. A failed worker gives a grade without result, never an exception."""
 
 
 class RawDataFiles(Protocol):
-    """Raw data written to files for an examination."""
+    """Storage that writes raw data to files for an examination."""
 
-    def files(
+    def write_files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
-        """Write the consumer's files, then the agent's, for the block; queues take turns.
+        """Write the consumer's files, then the agent's, and delete them after the block; queues take turns.
 
         Raises `FileLost`, `SpoolUnavailable`.
         """
 
 
 class Examiner(Protocol):
-    """Examiner that compares claims with raw data, off the event loop."""
+    """Examiner that compares claims with raw data without blocking the event loop."""
 
     async def examine(self, request: ExaminationRequest) -> Examination:
-        """Return what arithmetic finds; unreadable files are problems in it. Raises `ExaminationLost`."""
+        """Return the findings; unreadable files are findings too. Raises `ExaminationLost`."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierRequest:
-    """Input of a named verifier; it holds no evaluation data."""
+    """Input of a named verifier, without evaluation data."""
 
     name: str
     consumer_id: str
-    """Jobs of consumers take turns."""
+    """Consumer, whose jobs take turns with those of others."""
     candidate: Candidate
     agent: AgentContext
     contract_id: str
@@ -123,14 +125,15 @@ class VerifierRequest:
 
 
 class VerifierLost(Exception):
-    """Verifier without a ruling: it ran out of time, died or raised, or its name is unknown.
+    """Error of a named verifier without a ruling: it timed out, crashed or raised, or is unknown.
 
-    Never the agent's fault. The message names the kind alone: the verifier's own text may quote anything.
+    The agent is never at fault. The message names only the kind of failure, because the verifier's text may quote
+    anything.
     """
 
 
 class VerifierRunner(Protocol):
-    """Runner of the operator's registered verifiers, off the event loop."""
+    """Runner of the operator's named verifiers that does not block the event loop."""
 
     async def rule(self, request: VerifierRequest) -> Ruling:
         """Return the verifier's ruling on the candidate. Raises `VerifierLost`."""
@@ -138,6 +141,8 @@ class VerifierRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
+    """Input of a trial: custom code and reference of a work, with the criteria they serve."""
+
     consumer_id: str
     success_criteria: SuccessCriteria | None
     work_input: Mapping[str, Any]
@@ -145,50 +150,55 @@ class TrialRequest:
 
 
 class TrialUnavailable(Exception):
-    """Custom code cannot run now: the work waits, it is never refused for that."""
+    """Error: custom code cannot run now. The work waits and is not refused."""
 
 
 class TrialLost(Exception):
-    """Trial whose worker ended first, perhaps because of the code."""
+    """Error of a trial whose worker ended too early, perhaps because of the code."""
 
 
 class TrialBroken(Exception):
-    """Trial that failed by a mistake of the platform; a retry does not help."""
+    """Error of a trial that failed by a defect of the platform; a retry does not help."""
 
 
 class Trials(Protocol):
-    """Dry runs of a work's custom code and reference, before a contract pays by them."""
+    """Runner of trials: a work's custom code and reference are tried before contracts depend on them."""
 
     async def dry_run(self, request: TrialRequest) -> TrialFindings:
-        """Return problems and warnings. Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`."""
+        """Return the trial's problems and warnings.
+
+        Raises `TrialUnavailable`, `TrialLost` and `TrialBroken`.
+        """
 
 
 class GovernanceUnavailable(Exception):
-    """Governance without an answer: the attempt waits, it is never skipped."""
+    """Error: governance gave no answer. The attempt waits and is retried."""
 
 
 class GovernanceRefused(Exception):
-    """Governance that answered without a decision: it rejects the request, or fails on it."""
+    """Error: governance answered without a decision, because it refused the request or failed on it."""
 
 
 class GovernanceClient(Protocol):
-    async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """Return the decision on one attempt, the same for each repeat.
+    """Client of governance."""
 
-        Raises `GovernanceUnavailable`, and `GovernanceRefused` where a retry will hardly help.
+    async def validate(self, request: ValidationRequest) -> ValidationDecision:
+        """Return the decision on one attempt; a repeat returns the same decision.
+
+        Raises `GovernanceUnavailable`, and `GovernanceRefused` if a retry will hardly help.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAward:
-    """Data of `contract.awarded`, with the trace that the award began or belongs to."""
+    """Data of `contract.awarded`, with the W3C trace context of the award if it has one."""
 
     awarded: ContractAwarded
     traceparent: str | None = None
 
 
 class Awards(Protocol):
-    """Read-through to work-publisher for awards whose event has not arrived yet."""
+    """Client of work-publisher for awards whose event has not arrived yet."""
 
     async def get(self, contract_id: str) -> FoundAward | None:
-        """Return the award, None where there is none. Raises `TemporarilyUnavailable`."""
+        """Return the award of a contract; None if there is none. Raises `TemporarilyUnavailable`."""

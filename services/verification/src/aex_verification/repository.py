@@ -1,4 +1,4 @@
-"""Tables of verification; no other module knows the collections' names."""
+"""Database tables of verification. No other module knows the names of its collections."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ _PARTIES_OLDEST_FIRST = tuple(Index(index.equal, index.order) for index in _PART
 _PARTIES_BY_STATUS = tuple(Index((*index.equal, "status"), index.order, index.direction) for index in _PARTIES)
 
 _BY_WORK = tuple(Index((*index.equal, "work_id"), index.order, index.direction) for index in _PARTIES)
-"""A work has one contract: what else a list asks for is compared with its record."""
+"""Indexes by work. A work has one contract, so further filters are compared with its record."""
 
 _BY_DOMAIN = tuple(
     Index((*equal, "domain"), "created_at", "desc") for equal in ((), ("agent_id",), ("consumer_id",), PARTIES)
@@ -47,7 +47,7 @@ def _contract_index(row: ContractRow) -> dict[str, Any]:
 
 
 IS_PAID = "is_paid"
-"""Field of outcomes without an index: who only asks this need not load an output of megabytes."""
+"""Field of outcomes that tells whether the consumer pays, without loading an output of megabytes."""
 
 
 def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
@@ -56,6 +56,7 @@ def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
 
 
 def event_key(contract_id: str, seq: int) -> str:
+    """Return the key of a contract event; keys of one contract sort by event number."""
     return f"{key_of(contract_id)}-{seq:06d}"
 
 
@@ -70,7 +71,7 @@ ATTEMPTS = Table(
 )
 CANDIDATES = Table(Collection("verification-candidates"), Candidate)
 FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
-"""Results of named verifiers, under the key of the attempt."""
+"""Results of named verifiers, by the key of the attempt."""
 OUTCOMES = Table(
     Collection(
         "verification-outcomes",
@@ -86,7 +87,7 @@ EVENTS = Table(
 )
 CHECKS = Table(Collection("verification-checks"), WorkCheckRecord)
 UPLOADS = uploads_table("verification")
-"""Agents' artifacts; their bytes are in `ARTIFACTS_AREA`."""
+"""Records of agents' artifacts; their bytes are blobs in `ARTIFACTS_AREA`."""
 ARTIFACTS_AREA = "artifacts"
 QUOTAS = quotas_table("verification")
 ARTIFACT_USES = Table(
@@ -101,4 +102,4 @@ COLLECTIONS = tuple(
         *(OUTCOMES, EVENTS, CHECKS, UPLOADS, QUOTAS, ARTIFACT_USES),
     )
 )
-"""Collections for Firestore's index definitions."""
+"""Every collection of the service, from which Firestore's index file is generated."""

@@ -1,4 +1,4 @@
-"""Pool for custom code: started after the service, open once its self-test has passed."""
+"""Pool for custom code, started after the service; it accepts jobs once its self-test has passed."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,20 +26,22 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SandboxPolicy:
+    """Times of the sandbox's start and self-test."""
+
     start_after: timedelta = timedelta(seconds=1)
-    """The processor is left to the service until it is ready."""
+    """Delay of the start, which leaves the processor to the service's own start."""
     retry_backoff: Backoff = _RETRY_BACKOFF
-    """After a failed self-test: the machine may have been overloaded."""
+    """Delays after failed self-tests; the machine may have been overloaded."""
     start_wait: timedelta = timedelta(seconds=10)
     """Longest wait of a job for the first self-test."""
     self_test_timeout: timedelta = timedelta(seconds=60)
 
 
 class SandboxPool:
-    """Runner of jobs in a sandbox that has passed its self-test.
+    """Runner of jobs in a worker pool that has passed its self-test.
 
-    `new_pool` makes a pool that is not started; None: custom code is off. A pool whose self-test fails is closed, and
-    the next test runs on a new one.
+    `new_pool` makes a pool that is not started; None disables custom code. A pool that fails its self-test, or is
+    marked unhealthy, is replaced by a new one.
     """
 
     def __init__(
@@ -65,12 +67,16 @@ class SandboxPool:
         self.missing = OFF
 
     async def is_up(self) -> float:
+        """Return 1 if custom code can run, else 0, for a gauge."""
         return float(self.missing is None)
 
     async def run(
         self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
     ) -> dict[str, Any]:
-        """Run a job as `WorkerPool.run` does. Raises `SandboxUnavailable`, and what a pool raises of a job."""
+        """Run a job as `WorkerPool.run` does; wait for the first self-test if it is not over.
+
+        Raises `SandboxUnavailable` if no custom code can run. Errors of the job itself are raised as by the pool.
+        """
         pool = await self._tested_pool()
         try:
             return await pool.run(job, payload, timeout_s, queue=queue)
@@ -86,7 +92,7 @@ class SandboxPool:
             raise SandboxUnavailable(NO_INTERPRETER) from None
 
     def mark_unhealthy(self) -> None:
-        """Replace the pool: an answer said that it can run no code."""
+        """Replace the pool, because a job's answer shows that it can run no code."""
         self._suspect(self._pool, NO_INTERPRETER)
 
     def _suspect(self, pool: StartedPool | None, reason: str) -> None:
@@ -106,7 +112,7 @@ class SandboxPool:
         return self._pool
 
     async def _supervise(self, new_pool: Callable[[], StartedPool]) -> None:
-        """Test a new pool until one passes, then wait until it is suspected; until cancelled."""
+        """Test new pools until one passes, then wait until it is suspected; repeat until cancelled."""
         await asyncio.sleep(self._policy.start_after.total_seconds())
         failures = 0
         while True:
@@ -125,7 +131,7 @@ class SandboxPool:
             await asyncio.sleep(pause_s)
 
     async def _test(self, new_pool: Callable[[], StartedPool]) -> str | None:
-        """Return why a new pool cannot be used; None where it can."""
+        """Start a new pool and test it; return why it cannot be used, or None if it can."""
         await self._close()
         pool = self._pool = new_pool()
         try:

@@ -1,7 +1,7 @@
 """Slow jobs: verifications and trials with custom code, a named verifier, raw data or a reviewer.
 
-A job that waits for a slot holds ids, but no handler and no message. Its durable timer repeats it where this process
-dies, or where it gives way to jobs of other consumers.
+A job that waits for a slot occupies no handler and no message. Its durable timer repeats it if this process dies, or
+if jobs of other consumers displace it.
 """
 
 import asyncio
@@ -16,24 +16,26 @@ from aex_runtime.telemetry import current_trace_context, resume_trace
 from aex_verification.fair_slots import FairSlots, GaveWay
 
 SLOTS = 6
-"""Slow jobs at once: fewer than handle events and fewer than fire timers, so that contracts without any go on."""
+"""Slow jobs in progress at once: fewer than the handlers of events and timers, so that other contracts continue."""
 MAX_WAITING = 64
 _DRAIN_S = 4.0
-"""Time of started jobs when the process stops; other background tasks have little more."""
+"""Seconds that started jobs get to finish when the process stops."""
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SlowJob:
-    """Job whose durable timer is set. `key` is the id of its attempt or work, `name` that of its span."""
+    """Job that waits for a slot. Its durable timer is set already, and repeats it if this process dies."""
 
     key: str
+    """Id of the attempt or work."""
     consumer_id: str
     name: str
+    """Name of the job's trace span."""
     run: Callable[[ExitStack], Awaitable[None]]
     """Function that does the job, and closes the slot as soon as the slow part is over."""
     resume: Callable[[], Awaitable[None]]
-    """Function that has the timer fire now, in whatever process."""
+    """Function that makes the timer fire now, in any process."""
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class _Started:
 
 
 class SlowJobs:
-    """Slow jobs of this process that run, or wait for a slot, outside of handlers."""
+    """Slow jobs of this process, in progress or waiting for a slot, in tasks of their own."""
 
     def __init__(self, slots: FairSlots | None = None) -> None:
         self._slots = slots or FairSlots(SLOTS, MAX_WAITING)
@@ -55,17 +57,17 @@ class SlowJobs:
         return key in self._started
 
     def try_acquire(self, consumer_id: str, slot: ExitStack) -> bool:
-        """Try to hold a slot in a handler until `slot` is closed; return False when none is free."""
+        """Take a slot for a handler until the exit stack `slot` is closed; return False if none is free."""
         return self._slots.try_acquire(consumer_id, slot)
 
     def may_wait(self, consumer_id: str) -> bool:
-        """Return whether a job of the consumer may wait in memory."""
+        """Return whether a further job of the consumer may wait in memory."""
         return not self._is_stopping and self._slots.may_wait(consumer_id)
 
     def add(self, job: SlowJob) -> None:
-        """Have a job wait for its turn and run in a task of its own.
+        """Start a task in which the job waits for a slot and runs; do nothing if it was added before.
 
-        Without room its timer repeats it: others may have come while the timer was set.
+        If too many jobs wait, or the process stops, the job's timer is made to fire instead.
         """
         if job.key in self:
             return
@@ -75,7 +77,10 @@ class SlowJobs:
         task.add_done_callback(lambda _: self._forget(job))
 
     async def run(self) -> None:
-        """Wait until cancelled; then resume by their timers the jobs that wait or do not end soon."""
+        """Wait until cancelled; then stop the jobs, and make the timers of unfinished ones fire.
+
+        Jobs with a slot first get some seconds to finish.
+        """
         self._is_stopping = False
         try:
             await asyncio.Event().wait()

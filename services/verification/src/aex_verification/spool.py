@@ -1,7 +1,8 @@
-"""Raw data as files for a confined worker, removed after its job.
+"""Raw data in files for a confined worker, deleted after its job.
 
-Under root a worker is another user: folders can be entered but not listed, and file names cannot be guessed.
-The next process removes what a killed one left. A lock on each job's folder tells the two apart.
+If the service runs as root, a worker is another user: it can enter the folders but not list them, and file names are
+random. Files of a killed process are deleted by the next one; a lock on each job's folder shows that its process
+lives.
 """
 
 import asyncio
@@ -30,13 +31,13 @@ from aex_verification.fair_slots import FairSlots
 
 DATA_AREA, ARTIFACTS_AREA = "data", "artifacts"
 AT_ONCE = 4
-"""Jobs with files on the disk at once, each with at most 500 MB of the consumer and 500 MB of the agent."""
+"""Jobs with files on the disk at once, each with up to 500 MB of the consumer and 500 MB of the agent."""
 _MAX_WAITING = 1_000
-"""More than handlers and requests ever wait."""
+"""Limit of waits for a slot, above the number of handlers and requests."""
 _PREFIX, _UNLOCKED = "aex-spool-", ".aex-spool-new-"
 _LOCK = "lock"
 _BUSY_S = 60
-"""A younger folder may be just being made or removed; that takes milliseconds."""
+"""Age in seconds below which a folder may be in the course of creation or deletion."""
 _ENTERED, _READ = 0o711, 0o444
 _log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -44,7 +45,7 @@ T = TypeVar("T")
 
 
 class FileLost(Exception):
-    """Uploaded file that is missing or corrupt; never its owner's fault."""
+    """Error for an uploaded file that is missing or corrupt in the store; its owner is not at fault."""
 
     def __init__(self, owner: DataOwner, name: str, reason: str) -> None:
         super().__init__(f"the {owner.value}'s file is {reason}")
@@ -52,11 +53,14 @@ class FileLost(Exception):
 
 
 class SpoolUnavailable(Exception):
-    """Failure of the disk or the blob store; worth a later retry."""
+    """Error of the disk or the blob store; a later retry may succeed."""
 
 
 class Spool:
-    """Job files below `parent`, by default the system's temporary folder. Entering removes leftovers."""
+    """Writer of job files in folders below `parent`, by default the system's temporary folder.
+
+    Entering the context deletes folders of ended processes.
+    """
 
     def __init__(self, blobs: Blobs, parent: Path | None = None, at_once: int = AT_ONCE) -> None:
         self._blobs = blobs
@@ -68,13 +72,13 @@ class Spool:
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        """Do nothing: each job removes its files."""
+        """Do nothing, because each job deletes its files."""
 
     @asynccontextmanager
-    async def files(
+    async def write_files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
-        """Write the consumer's files, uploaded or inline, then the agent's, for the time of the block.
+        """Write the consumer's files, then the agent's, and delete them after the block.
 
         Waits for a slot, in turn with other queues. Raises `FileLost` and `SpoolUnavailable`.
         """
@@ -99,6 +103,7 @@ class _JobFiles:
         self._written: dict[tuple[str, str | None], str] = {}
 
     async def write_consumer_file(self, data: DataFile | Artifact) -> SourceFile:
+        """Write a file of the consumer, uploaded or inline."""
         if isinstance(data, Artifact):
             return await self.write_artifact(data, DataOwner.CONSUMER)
         media_type = resolve_media_type(data.name, data.media_type)
@@ -106,6 +111,7 @@ class _JobFiles:
         return await self._write_upload(file, DATA_AREA, data.sha256)
 
     async def write_artifact(self, artifact: Artifact, owner: DataOwner) -> SourceFile:
+        """Write an artifact, uploaded or inline."""
         file = SourceFile(artifact.name, artifact.media_type, self._new_path(), owner)
         if artifact.sha256 is not None:
             return await self._write_upload(file, ARTIFACTS_AREA, artifact.sha256)
@@ -113,7 +119,7 @@ class _JobFiles:
         return file
 
     async def _write_upload(self, file: SourceFile, area: str, digest: str | None) -> SourceFile:
-        """Write an upload; of an attachment, which no worker reads, only an empty file."""
+        """Write an uploaded file; of an attachment, which no worker reads, only an empty file."""
         is_read = resolve_data_format(file) is not None
         known = self._written.get((area, digest)) if is_read else None
         if known is not None:
@@ -138,7 +144,7 @@ class _JobFiles:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what ended processes of this user left in `parent`."""
+    """Delete the folders that ended processes of this user left in `parent`."""
     for folder in (*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_UNLOCKED}*")):
         try:
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
@@ -171,7 +177,7 @@ class _Folder:
         self._lock: BinaryIO | None = None
 
     def make(self) -> None:
-        """Make the folder under its own name only once it is locked, so that it is no leftover to others."""
+        """Create the folder and lock it before it gets its final name, so that it is no leftover to others."""
         self._unlocked.mkdir(0o700)
         self._lock = (self._unlocked / _LOCK).open("xb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -212,7 +218,10 @@ def _as_unavailable() -> Iterator[None]:
 
 
 async def _in_thread(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run to the end even if the caller is cancelled: else files could appear in a removed folder."""
+    """Run the function in a thread to its end even if the caller is cancelled.
+
+    Otherwise files could appear in a folder that was deleted.
+    """
     running = asyncio.ensure_future(asyncio.to_thread(fn, *args, **kwargs))
     try:
         return await asyncio.shield(running)

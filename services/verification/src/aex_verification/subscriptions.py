@@ -1,12 +1,12 @@
-"""Handlers of events and timers."""
+"""Handlers of the events and timers of the service."""
 
 from collections.abc import Mapping
 
 from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, parse_event_data
 from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
-from aex_verification.handlers.admit import admit_contract
-from aex_verification.handlers.check_work import check_work
+from aex_verification.handlers.admit import open_awarded_contract
+from aex_verification.handlers.check_work import run_work_check
 from aex_verification.handlers.close import expire_contract
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.hold_decisions import apply_hold_decision
@@ -16,10 +16,10 @@ from aex_verification.rules.checks import PendingCheck
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """Return a handler for each subscribed topic."""
+    """Return the handler of each subscribed topic, by topic."""
 
     async def contract_awarded(event: Event) -> None:
-        await admit_contract(deps, parse_event_data(event, ContractAwarded))
+        await open_awarded_contract(deps, parse_event_data(event, ContractAwarded))
 
     async def output_submitted(event: Event) -> None:
         job = parse_event_data(event, OutputSubmitted)
@@ -29,7 +29,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         await apply_hold_decision(deps, parse_event_data(event, OutcomeReviewed))
 
     async def work_submitted(event: Event) -> None:
-        await check_work(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
+        await run_work_check(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
 
     return {
         "contract.awarded": contract_awarded,
@@ -40,7 +40,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
 
 
 def timers(deps: Deps) -> Mapping[str, TimerHandler]:
-    """Return a handler for each kind of timer."""
+    """Return the handler of each kind of timer, by its name."""
 
     async def deadline(timer: Timer) -> None:
         await expire_contract(deps, timer.subject)
@@ -57,6 +57,6 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
     async def check(timer: Timer) -> None:
         if timer.subject in deps.slow_jobs:
             raise RetryLater(deps.policy.lease, "the trial waits or is under way here")
-        await check_work(deps, PendingCheck.model_validate(timer.payload))
+        await run_work_check(deps, PendingCheck.model_validate(timer.payload))
 
     return {CHECK: check, DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}

@@ -1,6 +1,6 @@
-"""Rulings of named verifiers, from a pool of confined workers of their own.
+"""Rulings of named verifiers, which run in a pool of confined workers of their own.
 
-Verifiers are the operator's code and trusted; their input is hostile, and so may be their answer.
+Verifiers are the operator's trusted code. Their input is hostile, and so their answer may be too.
 """
 
 import asyncio
@@ -23,15 +23,16 @@ JOB = "aex_outcomes.lifecycle.verifier_job:run_verifier"
 
 
 class ConfinedVerifiers:
-    """Runner that sends each candidate to a worker, in one queue per consumer.
+    """Runner of named verifiers in confined workers, with one queue per consumer.
 
-    `timeouts_ms` bounds each registered verifier. `pool` is None where none is registered.
+    `timeouts_ms` has the time limit of each registered verifier. `pool` is None if none is registered.
     """
 
     def __init__(self, pool: JobRunner | None, timeouts_ms: Mapping[str, int], config: dict[str, Any]) -> None:
         self._pool, self._timeouts_ms, self._config = pool, timeouts_ms, config
 
     async def rule(self, request: VerifierRequest) -> Ruling:
+        """Return the verifier's ruling on the candidate. Raises `VerifierLost`."""
         if self._pool is None or request.name not in self._timeouts_ms:
             raise VerifierLost("UnknownVerifier")  # it was there when the work was submitted
         timeout_s = self._timeouts_ms[request.name] / 1_000
@@ -78,12 +79,12 @@ async def _read_ruling(answer: dict[str, Any]) -> Ruling:
 
 
 def _require_storable(final_result: Any) -> None:
-    """Raise `ValueError` for what the store cannot write and read, such as deep nesting."""
+    """Raise `ValueError` for a value that the store cannot write or read, such as deep nesting."""
     from_json(canonical_bytes({"final_result": final_result}))
 
 
 def _is_bounded(ruling: Ruling) -> bool:
-    """Return whether the texts keep the bounds that an honest worker keeps."""
+    """Return whether number and length of texts are within the limits that an honest worker keeps."""
     if isinstance(ruling, Accepted):
         return True
     if isinstance(ruling, Invalid):

@@ -1,1 +1,1 @@
-"""Works, awards and evaluation data."""
+"""Work-publisher service: publication of works, their awards, and their secret evaluation data."""

@@ -1,4 +1,4 @@
-"""Runs the service: `python -m aex_work_publisher`."""
+"""Entry point of the service process: `python -m aex_work_publisher`."""
 
 from aex_runtime.launch import launch
 

@@ -1,4 +1,4 @@
-"""Routes of the service: parse, call one handler, project the answer."""
+"""HTTP routes of the service. Each parses the request, calls one handler, and removes hidden fields."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -21,13 +21,13 @@ from aex_runtime.http.routing import join_routers, service_router
 from aex_runtime.tracing.spans import CONTRACT_TRACE
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
-from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract, get_work, list_works
+from aex_work_publisher.handlers.read_work import get_award, get_award_event_and_trace, get_work, list_works
 from aex_work_publisher.handlers.submit_work import Body as Submitted
-from aex_work_publisher.handlers.submit_work import own_upload_size, submit_work, uploads_of, validate_work
+from aex_work_publisher.handlers.submit_work import find_own_upload_size, make_uploads, submit_work, validate_work
 
 
 class WorkPage(BaseModel):
-    """A page of works; evaluation data and science are left out."""
+    """Page of works without evaluation data and science."""
 
     items: list[Work]
     next_cursor: str | None
@@ -46,12 +46,14 @@ Json = dict[str, Any]
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Return every route of the service."""
+    """Return a router with every route of the service."""
     router = service_router(prefix="/v1")
     _work_routes(router, deps)
     _award_routes(router, deps)
     consumers = Allow("consumer")
-    return join_routers(router, artifact_routes(uploads_of(deps), consumers, consumers, partial(own_upload_size, deps)))
+    return join_routers(
+        router, artifact_routes(make_uploads(deps), consumers, consumers, partial(find_own_upload_size, deps))
+    )
 
 
 def _work_routes(router: APIRouter, deps: Deps) -> None:
@@ -116,7 +118,7 @@ def _award_routes(router: APIRouter, deps: Deps) -> None:
     @router.get("/awards/{contract_id}", summary="An award, for services", responses={200: {"model": ContractAwarded}})
     async def get_one_award(contract_id: str, service: Service, response: Response) -> Json:
         """Return the data of `contract.awarded`."""
-        awarded, traceparent = await get_awarded_contract(deps, contract_id)
+        awarded, traceparent = await get_award_event_and_trace(deps, contract_id)
         if traceparent is not None:
             response.headers[CONTRACT_TRACE] = traceparent
         return project(awarded, service.role)

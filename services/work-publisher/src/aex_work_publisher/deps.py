@@ -1,4 +1,4 @@
-"""The dependencies of every handler."""
+"""Collaborators of the handlers, such as store and ids, which each handler receives as `deps`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from aex_runtime.unit_of_work import UnitOfWork
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """The service's collaborators, all injected."""
+    """Collaborators of the handlers: store, blobs, check of submissions, and others."""
 
     unit_of_work: UnitOfWork
     store: Store
     blobs: Blobs
     ids: Ids
     check: Callable[[Any], Checked]
-    """Function from a submission to its problems, its warnings and its price quote."""
+    """Function that checks a parsed submission; it returns problems, warnings and a price quote."""
     fee_rate: Decimal
-    """The platform's share, frozen into the terms of each award."""
+    """Platform's share of the price, in [0, 1]. It is copied into the terms of each award."""
     bounds: StorageBounds = UNBOUNDED

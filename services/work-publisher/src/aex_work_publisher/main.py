@@ -1,4 +1,4 @@
-"""The work-publisher service, composed: the only place where its backends are chosen."""
+"""Composition of the work-publisher service. No other module chooses its storage and event backends."""
 
 from functools import partial
 
@@ -24,9 +24,10 @@ SERVICE = "work-publisher"
 def create_app(
     settings: Settings | None = None, backends: Backends | None = None, tracers: TracerProvider | None = None
 ) -> FastAPI:
-    """Return the application; `tracers` take its spans. Without `backends` it opens its own on start.
+    """Return the service's application; it sends its trace spans to `tracers`.
 
-    Raises `BadConfiguration` for an outcome configuration that cannot be used.
+    `backends` are used where given. Otherwise the application opens those of the settings when it starts.
+    Raises `BadConfiguration` for an invalid outcome configuration.
     """
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends, tracers)

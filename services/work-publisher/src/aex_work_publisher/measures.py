@@ -1,4 +1,4 @@
-"""Counters of work-publisher, each counted in the transaction of its event."""
+"""Counters of work-publisher. Each is incremented in the same transaction as the event that it counts."""
 
 from aex_runtime.measures import CounterSpec, Spec
 

@@ -6,12 +6,12 @@ from aex_runtime.settings import RuntimeSettings
 
 
 class Settings(RuntimeSettings):
-    """Settings for outcomes: configuration, review model and fee."""
+    """Settings of the service: outcome configuration and review model, besides those of every service."""
 
     outcome_config: Path | None = None
     """An `outcome-verification.yaml`, the same for work-publisher and verification; unset: all defaults.
 
-    Of its verifiers the names alone are read: none of their code is imported here, so it need not be installed.
+    Only the names of its verifiers are read. Their code is not imported here and need not be installed.
     """
     review_model: str | None = None
     """Language model that reviews science, by the name its server knows; unset: there are no peer reviews.

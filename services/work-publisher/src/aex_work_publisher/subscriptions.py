@@ -1,18 +1,18 @@
-"""Events in: what work-publisher does with each of its subscriptions."""
+"""Handlers of the events that work-publisher subscribes to."""
 
 from collections.abc import Mapping
 
 from aex_models.events import ContractCancelled, Event, OutcomeVerified, WorkChecked, parse_event_data
 from aex_runtime.records import EventHandler
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.handlers.apply_events import close_work, complete_work, record_check
+from aex_work_publisher.handlers.apply_events import cancel_awarded_work, complete_work, open_or_refuse_work
 
 
 def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
-    """Return a handler for each topic that work-publisher subscribes to (`aex_models.events.TOPICS`)."""
+    """Return the handler of each subscribed topic, by topic (`aex_models.events.TOPICS`)."""
 
     async def work_checked(event: Event) -> None:
-        await record_check(deps, parse_event_data(event, WorkChecked))
+        await open_or_refuse_work(deps, parse_event_data(event, WorkChecked))
 
     async def outcome_verified(event: Event) -> None:
         outcome = parse_event_data(event, OutcomeVerified).outcome
@@ -20,7 +20,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
 
     async def contract_cancelled(event: Event) -> None:
         data = parse_event_data(event, ContractCancelled)
-        await close_work(deps, data.work_id, data.contract_id)
+        await cancel_awarded_work(deps, data.work_id, data.contract_id)
 
     return {
         "work.checked": work_checked,

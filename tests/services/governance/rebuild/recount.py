@@ -2,9 +2,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS, read_head
+from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS, read_projection_head
 from aex_governance.rules.projection_documents import LogRecord, OutcomeEntry, ProfileShard
-from aex_governance.rules.projection_increments import apply_increment, record_increments
+from aex_governance.rules.projection_increments import apply_increment, compute_increments
 from aex_runtime.store.port import Query, Store
 from aex_runtime.store.table import Table
 
@@ -15,7 +15,7 @@ Projections = Mapping[tuple[str, str], Any]
 def recounted(records: Iterable[LogRecord]) -> Projections:
     found: dict[tuple[str, str], Any] = {}
     for record in records:
-        for each in record_increments(record):
+        for each in compute_increments(record):
             position = (TABLES[each.kind].collection.name, each.key)
             found[position] = apply_increment(found.get(position), each)
     return found
@@ -36,7 +36,7 @@ async def stored(store: Store) -> Mapping[int, Projections]:
 
 
 async def check_complete(store: Store) -> None:
-    head = await read_head(store)
+    head = await read_projection_head(store)
     assert head.building is None
     records, documents = await logged(store), await stored(store)
     expected = recounted(records)
@@ -46,7 +46,7 @@ async def check_complete(store: Store) -> None:
 
 async def check_read(store: Store) -> None:
     """Check the generation that is read; another one may exist."""
-    reading = (await read_head(store)).reading
+    reading = (await read_projection_head(store)).reading
     records, documents = await logged(store), (await stored(store)).get(reading, {})
     assert documents == recounted(records), "governance's projections are not what the log comes to"
     _check_by_hand(records, documents)

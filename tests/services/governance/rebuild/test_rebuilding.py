@@ -7,7 +7,14 @@ from hypothesis import given
 
 from aex_governance.handlers.fold_log import Rebuilder
 from aex_governance.handlers.rebuild import RebuiltProjections, rebuild_projections
-from aex_governance.repository import DOMAINS, OUTCOMES, REBUILD_MARKS, VALIDATIONS, mark_key, read_head
+from aex_governance.repository import (
+    DOMAINS,
+    OUTCOMES,
+    REBUILD_MARKS,
+    VALIDATIONS,
+    read_projection_head,
+    rebuild_mark_key,
+)
 from aex_governance.rules.projection_documents import LogRecord, ValidationRecord
 from aex_runtime.errors import Conflict
 from aex_runtime.generations import LEASE
@@ -41,7 +48,7 @@ async def test_rebuilt_projections_equal_the_live_ones(kit: Process) -> None:
     marks = {name: (mark.read, mark.folded) for name, mark in made.logs.items()}
     assert marks == {"validations": (24, 24), "outcomes": (24, 24)}
     for name in made.logs:
-        assert await kit.deps.store.get(REBUILD_MARKS.collection, mark_key(made.generation, name)) is None
+        assert await kit.deps.store.get(REBUILD_MARKS.collection, rebuild_mark_key(made.generation, name)) is None
 
 
 async def test_damaged_projections_are_repaired_and_grow_further(kit: Process) -> None:
@@ -94,7 +101,7 @@ async def test_killed_rebuild_keeps_the_old_generation_and_is_resumed(kit: Proce
 async def test_repeatedly_killed_rebuild_completes(kit: Process, fate: str) -> None:
     await live_through(kit, 0, 30)
     attempts = 0
-    while (await read_head(kit.deps.store)).reading == 1:
+    while (await read_projection_head(kit.deps.store)).reading == 1:
         attempts += 1
         assert attempts < 60, "it never got through"
         with pytest.raises(Crash):
@@ -158,7 +165,7 @@ async def test_stalled_rebuild_writes_nothing_after_another_took_over(kit: Proce
     with pytest.raises(Exception, match="rebuild"):
         await rebuild(kit, HookedStore(kit.deps.store, overtaken))
     await check_complete(kit.deps.store)
-    assert (await read_head(kit.deps.store)).reading == 2
+    assert (await read_projection_head(kit.deps.store)).reading == 2
 
 
 async def test_rebuild_reports_progress(kit: Process) -> None:

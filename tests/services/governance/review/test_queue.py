@@ -3,7 +3,7 @@
 import re
 from urllib.parse import parse_qsl
 
-from aex_governance.handlers.read_holds import HoldFilter, count_waiting, list_queue, next_waiting_hold
+from aex_governance.handlers.read_holds import HoldFilter, find_next_waiting_hold, list_queue, summarize_waiting_holds
 from aex_models.audiences import Audience
 from aex_models.governance import Hold, HoldCause, HoldStatus
 from aex_runtime.http.large_pages import LargePages
@@ -69,12 +69,12 @@ async def test_pages_have_no_gap_and_no_repetition(client: Client) -> None:
 
 async def test_waiting_holds_are_counted_and_followed_in_order(client: Client) -> None:
     holds = await some_holds(client)
-    found = await count_waiting(client.deps)
+    found = await summarize_waiting_holds(client.deps)
     assert (found.count, found.has_more, found.since) == (3, False, holds[2].held_at)
     assert found.causes == ((HoldCause.FRAUD_SUSPECTED, 2), (FAILED, 1))
-    bounded = await count_waiting(client.deps, limit=2)
+    bounded = await summarize_waiting_holds(client.deps, limit=2)
     assert (bounded.count, bounded.has_more) == (2, True)
-    next_page = [await next_waiting_hold(client.deps, holds[number]) for number in (0, 2, 3, 4)]
+    next_page = [await find_next_waiting_hold(client.deps, holds[number]) for number in (0, 2, 3, 4)]
     assert [each.contract_id for each in next_page if each] == ["ctr_2", "ctr_3", "ctr_4", "ctr_2"]
 
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_governance.rules.claimed_metric_mismatch import RULE
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_models.governance import Action, Severity
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 ORDER = (None, Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from aex_governance.rules.claimed_value_mismatch import RULE
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_models.governance import Action, Flag, Severity
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 
 
 def flag_of(*mismatches: dict[str, Any]) -> Flag | None:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from aex_governance.rules.case import FraudRule
-from aex_governance.rules.config import BadRuleConfig, load_rules
+from aex_governance.rules.config import BadRuleConfig, load_rule_configs
 from aex_governance.rules.table import RULES, decide
 from tests.services.governance.requests import case
 
@@ -20,8 +20,8 @@ def write_rules(tmp_path: Path, text: str) -> Path:
 def test_file_disables_rules_and_sets_thresholds(tmp_path: Path) -> None:
     own = "self_dealing: {enabled: false}\nclaimed_metric_mismatch: {thresholds: {minor_relative: 0.15}}\n"
     request = case(agent={"id": "acme"}, claimed_metrics={"rougeL": 0.55}, extracted_metrics={"rougeL": 0.5})
-    assert decide(request, load_rules(write_rules(tmp_path, own))).flags == ()
-    assert len(decide(request, load_rules()).flags) == 2
+    assert decide(request, load_rule_configs(write_rules(tmp_path, own))).flags == ()
+    assert len(decide(request, load_rule_configs()).flags) == 2
 
 
 def test_bounds_and_thresholds_are_merged_into_the_defaults(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_bounds_and_thresholds_are_merged_into_the_defaults(tmp_path: Path) -> N
         "metric_out_of_bounds: {thresholds: {bounds: {custom.share: [0, 1], latency_ms: [null, null]}}}\n"
         "velocity: {thresholds: {window_s: 86400}}"
     )
-    rules = load_rules(write_rules(tmp_path, own))
+    rules = load_rule_configs(write_rules(tmp_path, own))
     bounds = rules["metric_out_of_bounds"].thresholds["bounds"]
     assert rules["velocity"].thresholds["window_s"] == 86_400, "the longest"
     assert (bounds["custom.share"], bounds["latency_ms"], bounds["accuracy"]) == ([0, 1], [None, None], [0, 1])
@@ -39,7 +39,7 @@ def test_bounds_and_thresholds_are_merged_into_the_defaults(tmp_path: Path) -> N
 def test_numbers_have_exponents(tmp_path: Path, written: str) -> None:
     own = "latency_impossible: {thresholds: {slack_ms: 0}}\nvelocity: {thresholds: {max_agent_outcomes: 0}}"
     own = own.replace("0}}", f"{written}}}}}")
-    rules = load_rules(write_rules(tmp_path, own))
+    rules = load_rule_configs(write_rules(tmp_path, own))
     assert rules["latency_impossible"].thresholds["slack_ms"] == 1000
     limit = rules["velocity"].thresholds["max_agent_outcomes"]
     assert (limit, type(limit)) == (1000, int)
@@ -47,7 +47,7 @@ def test_numbers_have_exponents(tmp_path: Path, written: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "self_dealing: {}"])
 def test_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
-    assert load_rules(write_rules(tmp_path, text)) == load_rules()
+    assert load_rule_configs(write_rules(tmp_path, text)) == load_rule_configs()
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_empty_file_changes_nothing(tmp_path: Path, text: str) -> None:
 def test_invalid_file_is_refused_with_path_and_fix(tmp_path: Path, text: str, problem: str) -> None:
     own = write_rules(tmp_path, text)
     with pytest.raises(BadRuleConfig, match=problem) as refused:
-        load_rules(own)
+        load_rule_configs(own)
     assert str(refused.value).startswith(str(own))
 
 
 def test_all_problems_are_reported(tmp_path: Path) -> None:
     own = "nothing: {}\nself_dealing: {enabled: 3, thresholds: {x: 1}}\nlatency_impossible: {enabled: 4}\n"
     with pytest.raises(BadRuleConfig) as refused:
-        load_rules(write_rules(tmp_path, own))
+        load_rule_configs(write_rules(tmp_path, own))
     for path in ("nothing:", "self_dealing.enabled:", "self_dealing.thresholds.x:", "latency_impossible.enabled:"):
         assert path in str(refused.value)
 
@@ -107,18 +107,18 @@ def test_all_problems_are_reported(tmp_path: Path) -> None:
 def test_other_encoding_or_missing_file_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "rules.yaml"
     with pytest.raises(FileNotFoundError):
-        load_rules(own)
+        load_rule_configs(own)
     own.write_bytes("self_dealing: {} # für".encode("latin-1"))
     with pytest.raises(BadRuleConfig, match="save the file in that encoding"):
-        load_rules(own)
+        load_rule_configs(own)
 
 
 def test_packaged_values_are_valid(tmp_path: Path) -> None:
-    text = yaml.safe_dump({name: config.model_dump() for name, config in load_rules().items()})
-    assert load_rules(write_rules(tmp_path, text)) == load_rules()
+    text = yaml.safe_dump({name: config.model_dump() for name, config in load_rule_configs().items()})
+    assert load_rule_configs(write_rules(tmp_path, text)) == load_rule_configs()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_thresholds_and_notes_match(rule: FraudRule) -> None:
-    assert set(load_rules()[rule.name].thresholds) == set(rule.threshold_notes)
+    assert set(load_rule_configs()[rule.name].thresholds) == set(rule.threshold_notes)
     assert all(rule.threshold_notes.values())

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.duplicate_output import RULE, check
 from aex_governance.text.free_text import FreeText
 from aex_models.governance import Severity
 from tests.services.governance.requests import FREE, NOW, SHORT, case, sighting
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 EARLIER, LATER = NOW - timedelta(hours=1), NOW + timedelta(hours=1)
 
 

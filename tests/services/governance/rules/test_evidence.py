@@ -10,10 +10,10 @@ from aex_governance.rules.evidence import (
     LEFT_OUT,
     MAX_METRICS,
     MAX_REASON,
-    bound_decision,
-    bound_value,
-    loggable_request,
-    tidy_reason,
+    require_valid_reason,
+    truncate_decision,
+    truncate_request_for_log,
+    truncate_value,
 )
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
@@ -44,7 +44,7 @@ def test_huge_request_is_read_in_a_thread_and_logged_within_bounds(changes: dict
     request = validation_request(**changes)
     assert is_larger_than(request, SHORT)
     assert not is_larger_than(validation_request(), SHORT)
-    assert len(canonical_bytes(loggable_request(request))) < 500_000
+    assert len(canonical_bytes(truncate_request_for_log(request))) < 500_000
 
 
 def test_ordinary_request_is_logged_without_texts() -> None:
@@ -55,11 +55,11 @@ def test_ordinary_request_is_logged_without_texts() -> None:
         previous_attempts=[{"output_hash": "1" * 64, "metrics": {"rougeL": 0.4}, "similarity": 0.2}],
     )
     texts = {"output_text": "a", "other_text": "b"}
-    assert loggable_request(request.model_copy(update=texts)) == request
+    assert truncate_request_for_log(request.model_copy(update=texts)) == request
 
 
 def test_huge_integers_become_floats_or_unknown() -> None:
-    logged = loggable_request(
+    logged = truncate_request_for_log(
         validation_request(extracted_metrics={"big": 10**30, "bigger": 10**400}, claimed_metrics={"bigger": 10**400})
     )
     assert logged.extracted_metrics == {"big": 1e30, "bigger": None}
@@ -67,14 +67,14 @@ def test_huge_integers_become_floats_or_unknown() -> None:
 
 
 def test_metrics_are_limited_by_name() -> None:
-    logged = loggable_request(validation_request(**HUGE["metrics"]))
+    logged = truncate_request_for_log(validation_request(**HUGE["metrics"]))
     assert list(logged.extracted_metrics) == sorted(HUGE["metrics"]["extracted_metrics"])[:MAX_METRICS]
 
 
 def test_evidence_counts_removed_parts() -> None:
     flag = Flag(rule="r", severity=Severity.MAJOR, evidence={"many": list(range(1_000)), "text": "t" * 9_000, "one": 1})
     decision = ValidationDecision(valid=False, action=Action.HOLD, flags=(flag,))
-    evidence = bound_decision(decision).flags[0].evidence
+    evidence = truncate_decision(decision).flags[0].evidence
     assert evidence["many"][-1] == {LEFT_OUT: 940}
     assert evidence["text"].endswith("…")
     assert evidence["one"] == 1
@@ -90,17 +90,17 @@ JSON = st.recursive(
 @settings(max_examples=examples(30))
 @given(JSON)
 def test_bounding_is_storable_and_idempotent(value: Any) -> None:
-    once = bound_value(value)
+    once = truncate_value(value)
     assert len(canonical_bytes(once)) < 2_500_000
-    assert canonical_bytes(bound_value(once)) == canonical_bytes(once) or LEFT_OUT in str(once)
+    assert canonical_bytes(truncate_value(once)) == canonical_bytes(once) or LEFT_OUT in str(once)
 
 
 def test_reason_has_visible_text_of_bounded_length() -> None:
     for reason in ("copied", "引用です", "  5 ", "👍", "x" * MAX_REASON):
-        assert tidy_reason(reason) == reason.strip()
+        assert require_valid_reason(reason) == reason.strip()
     with pytest.raises(InvalidRequest, match="reason_too_long"):
-        tidy_reason("x" * (MAX_REASON + 1))
+        require_valid_reason("x" * (MAX_REASON + 1))
     for reason in ("", "\n\t", "\u200b\u2060", "\u00a0\u3000", "\u202e \u00ad"):
         with pytest.raises(InvalidRequest) as refused:
-            tidy_reason(reason)
+            require_valid_reason(reason)
         assert (refused.value.code, refused.value.errors[0].path) == ("blank_reason", "/reason")

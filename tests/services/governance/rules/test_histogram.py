@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from aex_governance.rules.histogram import (
     Histogram,
-    agent_profile,
     bucket_of,
-    domain_profile,
-    metric_profile,
+    build_agent_profile,
+    build_domain_profile,
+    build_metric_profile,
     weighted_median,
 )
 from aex_governance.rules.projection_documents import Buckets, ProfileTally
@@ -24,8 +24,8 @@ def test_empty_histogram_has_no_figures(empty: Histogram) -> None:
     assert empty.total == 0
     for figure in (
         empty.buckets.median,
-        empty.values.deviation,
-        partial(empty.buckets.distance_quantile, 0.9, above=True),
+        empty.values.median_absolute_deviation,
+        partial(empty.buckets.median_distance_quantile, 0.9, above_median=True),
     ):
         with pytest.raises(ValueError, match="empty histogram"):
             figure()
@@ -39,7 +39,7 @@ def test_even_total_has_the_mean_of_the_middle() -> None:
 @given(counts, st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.booleans())
 def test_reach_covers_the_share(given: dict[int, int], share: float, above: bool) -> None:
     histogram = Histogram(given)
-    median, reach = histogram.buckets.median(), histogram.buckets.distance_quantile(share, above)
+    median, reach = histogram.buckets.median(), histogram.buckets.median_distance_quantile(share, above)
     gaps = [bucket - median if above else median - bucket for bucket, count in given.items() for _ in range(count)]
     side = [gap for gap in gaps if gap >= 0]
     assert reach in side
@@ -48,15 +48,17 @@ def test_reach_covers_the_share(given: dict[int, int], share: float, above: bool
 
 
 def test_metric_without_values_has_no_profile() -> None:
-    assert metric_profile(Buckets()) is None
-    profile = domain_profile("general", ProfileTally(histograms={"rougeL": Buckets(), "bleu": Buckets(counts={0: 1})}))
+    assert build_metric_profile(Buckets()) is None
+    profile = build_domain_profile(
+        "general", ProfileTally(histograms={"rougeL": Buckets(), "bleu": Buckets(counts={0: 1})})
+    )
     assert set(profile.metrics) == {"bleu"}
 
 
 @pytest.mark.parametrize(("level", "width"), [(0, 0.02), (3, 0.16)])
 def test_median_and_deviation_are_in_the_unit_of_the_metric(level: int, width: float) -> None:
     counts = {bucket_of(value) >> level: 1 for value in (0.2, 0.4, 0.9)}
-    found = metric_profile(Buckets(level=level, counts=counts))
+    found = build_metric_profile(Buckets(level=level, counts=counts))
     assert found is not None
     assert found.count == 3
     assert found.median == pytest.approx(0.4, rel=width)
@@ -64,5 +66,5 @@ def test_median_and_deviation_are_in_the_unit_of_the_metric(level: int, width: f
 
 
 def test_no_outcome_has_no_success_rate() -> None:
-    assert domain_profile("general", ProfileTally()).success_rate is None
-    assert agent_profile("bot", ProfileTally(outcomes=4, successes=1), ()).success_rate == 0.25
+    assert build_domain_profile("general", ProfileTally()).success_rate is None
+    assert build_agent_profile("bot", ProfileTally(outcomes=4, successes=1), ()).success_rate == 0.25

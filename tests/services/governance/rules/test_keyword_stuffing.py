@@ -2,14 +2,14 @@
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.keyword_stuffing import RULE
-from aex_governance.text.free_text import read_text
+from aex_governance.text.free_text import analyze_text
 from aex_models.governance import Action, Flag
 from aex_outcomes.kernels.keywords import keyword_layout
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 TERMS = ("revenue", "gross margin", "guidance", "cash flow", "inventory", "headcount")
 MORE = ("dividend", "capex")
 OTHER = (
@@ -38,7 +38,7 @@ FIGURES = "Key figures of the quarter:\n" + "\n".join(f"{term.title()}: {n}.5" f
 def flag_of(text: str, terms: tuple[str, ...] = TERMS) -> Flag | None:
     layout = keyword_layout(text, terms)
     stats = {"found": layout.found, "density": layout.density, "list_share": layout.list_share}
-    return RULE.check(case(history={"text": read_text(text)}, output_text=text, keyword_stats=stats), THRESHOLDS)
+    return RULE.check(case(history={"text": analyze_text(text)}, output_text=text, keyword_stats=stats), THRESHOLDS)
 
 
 @pytest.mark.parametrize(

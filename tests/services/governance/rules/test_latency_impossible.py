@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.latency_impossible import RULE
 from aex_models.governance import Action, Flag
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 TIMES = st.floats(0, 1e7)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from aex_governance.rules.case import FraudRule, NearCopy, RecentCounts, RuleCase
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.histogram import Histogram, bucket_of
-from aex_governance.rules.table import RULES, raise_flags
+from aex_governance.rules.table import RULES, collect_flags
 from aex_models.governance import Flag
 from tests.services.governance.requests import FREE, case, sighting
 from tests.services.governance.texts import PROSE
 
-CONFIGS = load_rules()
+CONFIGS = load_rule_configs()
 FOREIGN = {
     "agent_id": "secret-agent",
     "consumer_id": "secret-consumer",
@@ -55,7 +55,7 @@ CASES: dict[str, RuleCase] = {
 
 
 def flag_of(rule: FraudRule, current: RuleCase) -> Flag:
-    [flag] = raise_flags(current, CONFIGS, [rule])
+    [flag] = collect_flags(current, CONFIGS, [rule])
     return flag
 
 
@@ -77,6 +77,6 @@ def test_evidence_names_the_other_party(rule: FraudRule) -> None:
 
 def test_message_has_no_id_of_an_own_sighting() -> None:
     own = case(history={"text": FREE, "copies": (sighting(**{**FOREIGN, "agent_id": "bot"}),)})
-    [flag] = raise_flags(own, CONFIGS, RULES)
+    [flag] = collect_flags(own, CONFIGS, RULES)
     assert "secret" not in flag.message
     assert "secret-work" in repr(flag.evidence)

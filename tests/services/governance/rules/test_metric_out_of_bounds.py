@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.metric_out_of_bounds import RULE, MetricBounds
 from aex_models.governance import Action
 from aex_outcomes.catalog import Catalog
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 BOUNDS: dict[str, tuple[float | None, float | None]] = THRESHOLDS["bounds"]
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from aex_governance.rules.case import NearCopy
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.near_duplicate_output import RULE, check
-from aex_governance.text.free_text import FreeText, read_text, similarity
+from aex_governance.text.free_text import FreeText, analyze_text, estimate_similarity
 from aex_models.governance import Flag, Severity
 from tests.services.governance.requests import FREE, NOW, SHORT, case, sighting
 from tests.services.governance.texts import OTHER, PROSE, edited
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 
 
 def raised(likeness: float, text: FreeText | None = FREE, **changes: Any) -> Flag | None:
@@ -68,10 +68,10 @@ def test_shorter_texts_are_honest() -> None:
 
 
 def are_similar(left: str, right: str) -> bool:
-    sketches = [read_text(text).sketch for text in (left, right)]
+    sketches = [analyze_text(text).sketch for text in (left, right)]
     assert sketches[0] is not None
     assert sketches[1] is not None
-    return bool(similarity(sketches[0], sketches[1]) >= THRESHOLDS["min_similarity"])
+    return bool(estimate_similarity(sketches[0], sketches[1]) >= THRESHOLDS["min_similarity"])
 
 
 SENTENCES = PROSE.split(". ")

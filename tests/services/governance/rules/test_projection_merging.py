@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_governance.repository import TABLES
-from aex_governance.rules.histogram import Histogram, bucket_of, clamp
+from aex_governance.rules.histogram import Histogram, bucket_of, clamp_metric
 from aex_governance.rules.projection_documents import (
     BandEntry,
     Buckets,
@@ -21,7 +21,7 @@ from aex_governance.rules.projection_documents import (
     Projected,
     Sighting,
 )
-from aex_governance.rules.projection_increments import apply_increment, metric_histograms, record_increments
+from aex_governance.rules.projection_increments import apply_increment, build_metric_histograms, compute_increments
 from aex_governance.rules.projection_merging import (
     MAX_BUCKETS,
     MAX_COMPARED,
@@ -33,13 +33,13 @@ from aex_governance.rules.projection_merging import (
     sum_buckets,
     sum_tallies,
 )
-from aex_governance.text.free_text import encode_sketch, read_text
+from aex_governance.text.free_text import analyze_text, encode_sketch
 from aex_models.governance import Action
 from tests.services.governance.log_records import outcome_entry, validation_entry
 from tests.services.governance.requests import NOW, sighting, validation_request
 from tests.services.governance.texts import PROSE, edited
 
-SKETCHES = [encode_sketch(sketch) for text in (PROSE, edited(PROSE)) if (sketch := read_text(text).sketch)]
+SKETCHES = [encode_sketch(sketch) for text in (PROSE, edited(PROSE)) if (sketch := analyze_text(text).sketch)]
 Documents = dict[tuple[type[Projected], str], Projected]
 
 
@@ -48,13 +48,13 @@ def merge_all(documents: Iterable[Projected]) -> Projected:
 
 
 def bucket(value: float) -> int:
-    return bucket_of(clamp(value))
+    return bucket_of(clamp_metric(value))
 
 
 def fold_records(records: Iterable[LogRecord]) -> Documents:
     documents: Documents = {}
     for record in records:
-        for each in record_increments(record):
+        for each in compute_increments(record):
             documents[each.kind, each.key] = apply_increment(documents.get((each.kind, each.key)), each)
     return documents
 
@@ -120,7 +120,7 @@ def test_bounded_histogram_keeps_the_median() -> None:
     chance = random.Random(1)
     values = sorted(chance.lognormvariate(7, 1) for _ in range(2_000))
     buckets = sum_buckets([Buckets(counts={bucket(value): 1}) for value in values])
-    histogram = Histogram.from_coarse(buckets.counts, buckets.level)
+    histogram = Histogram.from_merged_buckets(buckets.counts, buckets.level)
     assert histogram.total == 2_000
     assert histogram.values.median() == pytest.approx(values[1_000], rel=0.15)
 
@@ -131,14 +131,16 @@ def test_metrics_are_capped_by_name_plain_names_first() -> None:
     found = []
     for _ in range(3):
         chance.shuffle(names)
-        found.append(sum_tallies(ProfileTally(histograms=metric_histograms({name: 1.0})) for name in names).histograms)
+        found.append(
+            sum_tallies(ProfileTally(histograms=build_metric_histograms({name: 1.0})) for name in names).histograms
+        )
     assert found[0] == found[1] == found[2]
     assert len(found[0]) == MAX_METRICS
     assert {"zeal", "latency_ms"} <= set(found[0])
 
 
 def test_only_finite_numbers_have_a_histogram() -> None:
-    assert metric_histograms({"ok": True, "lost": None, "n" * 129: 1.0, "n": 3}) == {
+    assert build_metric_histograms({"ok": True, "lost": None, "n" * 129: 1.0, "n": 3}) == {
         "n": Buckets(counts={bucket(3): 1})
     }
 
@@ -219,4 +221,4 @@ def test_foreign_sightings_are_limited() -> None:
 @pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.__name__)
 def test_every_kind_of_projection_has_an_increment(kind: type[Any]) -> None:
     record = validation_entry(1).model_copy(update={"is_free": True, "sketch": SKETCHES[0]})
-    assert kind in {each.kind for each in record_increments(record)}
+    assert kind in {each.kind for each in compute_increments(record)}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.reference_copy import RULE
-from aex_governance.text.free_text import read_text
+from aex_governance.text.free_text import analyze_text
 from aex_models.governance import Action, Flag
 from tests.services.governance.requests import case
 from tests.services.governance.texts import CHINESE
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 PROSE = (
     "The council met on Tuesday to discuss the new bridge over the river, whose cost has risen by a third since March. "
     "Members from both banks asked for a second opinion before any contract is signed, and the mayor agreed to wait."
@@ -24,7 +24,7 @@ def flag_of(
     text: str | None, rouge_l: float | None = None, bleu: float | None = None, likeness: float | None = None
 ) -> Flag | None:
     similarity = {"rouge_l": rouge_l, "bleu": bleu, "likeness": likeness}
-    history = {"text": read_text(text) if text else None}
+    history = {"text": analyze_text(text) if text else None}
     return RULE.check(case(history=history, output_text=text, reference_similarity=similarity), THRESHOLDS)
 
 
@@ -103,4 +103,4 @@ def test_similarity_without_a_text_is_held() -> None:
 
 
 def test_no_similarity_raises_no_flag() -> None:
-    assert RULE.check(case(output_text=PROSE, history={"text": read_text(PROSE)}), THRESHOLDS) is None
+    assert RULE.check(case(output_text=PROSE, history={"text": analyze_text(PROSE)}), THRESHOLDS) is None

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.score_probing import RULE
 from aex_models.governance import Action, Flag
 from aex_outcomes.catalog import Catalog
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 
 
 def flag_of(

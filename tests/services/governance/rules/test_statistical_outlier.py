@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from aex_governance.rules.config import load_rules
+from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.histogram import Histogram, bucket_of
 from aex_governance.rules.statistical_outlier import RULE, check
 from aex_models.governance import Flag, Severity
 from tests.services.governance.requests import case
 
-THRESHOLDS = load_rules()[RULE.name].thresholds
+THRESHOLDS = load_rule_configs()[RULE.name].thresholds
 Draw = Callable[[random.Random], float]
 
 

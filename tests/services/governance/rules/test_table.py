@@ -9,18 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aex_governance.rules.case import FraudRule, RecentCounts, RuleCase, Thresholds
-from aex_governance.rules.config import RuleConfig, load_rules
+from aex_governance.rules.config import RuleConfig, load_rule_configs
 from aex_governance.rules.table import (
     HISTORY_RULES,
     REQUEST_RULES,
     RULES,
     RuleBroken,
+    collect_flags,
     combine_flags,
+    compute_risk_score,
     decide,
-    raise_flags,
-    risk_score,
 )
-from aex_governance.text.free_text import FreeText, read_text
+from aex_governance.text.free_text import FreeText, analyze_text
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
 from tests.examples import examples
 from tests.services.governance.requests import case
@@ -42,7 +42,7 @@ CONTRACT = {
     "statistical_outlier": {"minor": "allow"},
     "velocity": {"major": "hold"},
 }
-CONFIGS = load_rules()
+CONFIGS = load_rule_configs()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -119,7 +119,7 @@ def test_extreme_texts_take_linear_time(unit: str) -> None:
 @given(REQUESTS)
 def test_any_request_is_decided_with_evidence(request: dict[str, Any]) -> None:
     parsed: ValidationRequest = case(**request).request
-    text = read_text(parsed.output_text) if parsed.output_text else None
+    text = analyze_text(parsed.output_text) if parsed.output_text else None
     decision = decide(case(history={"text": text}, **request), CONFIGS)
     for flag in decision.flags:
         assert flag.message
@@ -143,14 +143,14 @@ def test_valid_means_allowed(metrics: dict[str, float]) -> None:
     decision = decide(case(extracted_metrics=metrics), CONFIGS)
     assert decision.valid is (decision.action is Action.ALLOW)
     assert 0 <= decision.risk_score <= 1
-    assert decision.risk_score == risk_score(decision.flags)
+    assert decision.risk_score == compute_risk_score(decision.flags)
 
 
 def test_request_and_history_rules_combine_to_all_rules() -> None:
     history = {"history": {"recent": RecentCounts(10**6, 10**6)}}
     current = case(agent={"id": "acme"}, extracted_metrics={"accuracy": 3}, **history)
-    late = raise_flags(current, CONFIGS, HISTORY_RULES)
-    early = raise_flags(RuleCase(current.request), CONFIGS, REQUEST_RULES)
+    late = collect_flags(current, CONFIGS, HISTORY_RULES)
+    early = collect_flags(RuleCase(current.request), CONFIGS, REQUEST_RULES)
     assert [flag.rule for flag in (*late, *early)] == ["velocity", "metric_out_of_bounds", "self_dealing"]
     assert combine_flags((*late, *early)) == decide(current, CONFIGS)
     assert [flag.rule for flag in decide(current, CONFIGS).flags] == [
@@ -165,7 +165,7 @@ FLAGS = st.lists(st.builds(Flag, rule=st.just("r"), severity=st.sampled_from(Sev
 
 @given(FLAGS, FLAGS)
 def test_more_flags_never_lower_the_risk(flags: list[Flag], more: list[Flag]) -> None:
-    assert 0 <= risk_score(flags) <= risk_score([*flags, *more]) <= 1
+    assert 0 <= compute_risk_score(flags) <= compute_risk_score([*flags, *more]) <= 1
 
 
 def _fail(case: RuleCase, thresholds: Thresholds) -> Flag | None:

@@ -12,11 +12,11 @@ from aex_governance.text.free_text import (
     BANDS,
     MAX_READ,
     PERMUTATIONS,
+    analyze_text,
     compute_sketch,
     decode_sketch,
     encode_sketch,
-    read_text,
-    similarity,
+    estimate_similarity,
     sketch_bands,
     tokenize,
 )
@@ -69,7 +69,7 @@ NOT_FREE = {
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 def test_prose_of_any_form_and_language_is_free_text(text: str) -> None:
-    read = read_text(text)
+    read = analyze_text(text)
     assert read.is_free
     assert read.tokens >= 50
     assert read.sketch is not None
@@ -77,38 +77,38 @@ def test_prose_of_any_form_and_language_is_free_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", [*NOT_FREE.values(), *LISTS.values()], ids=[*NOT_FREE, *LISTS])
 def test_labels_lists_and_data_are_not_free_text(text: str) -> None:
-    read = read_text(text)
+    read = analyze_text(text)
     assert not read.is_free
     assert read.sketch is None
 
 
 def test_free_text_has_at_least_fifty_tokens() -> None:
     words = PROSE.split()
-    assert not read_text(" ".join(words[:49])).is_free
-    assert read_text(" ".join(words[:56])).is_free
+    assert not analyze_text(" ".join(words[:49])).is_free
+    assert analyze_text(" ".join(words[:56])).is_free
 
 
 @pytest.mark.parametrize("gap", ["\n", "  ", "\n\n", "\t \n", "\u2028", "\u00a0"])
 def test_space_between_words_keeps_prose(gap: str) -> None:
-    broken = read_text(gap.join(PROSE.split()))
+    broken = analyze_text(gap.join(PROSE.split()))
     assert broken.is_free
-    assert broken.sketch == read_text(PROSE).sketch
+    assert broken.sketch == analyze_text(PROSE).sketch
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 @pytest.mark.parametrize("width", [1_000_000, 72, 40])
 def test_prose_without_punctuation_has_a_similar_sketch(code: str, width: int) -> None:
     text = long_prose(code)
-    unpunctuated, complete = read_text(textwrap.fill(bare(text), width)), read_text(text)
+    unpunctuated, complete = analyze_text(textwrap.fill(bare(text), width)), analyze_text(text)
     assert unpunctuated.sketch is not None
     assert complete.sketch is not None
-    assert similarity(unpunctuated.sketch, complete.sketch) > 0.8
+    assert estimate_similarity(unpunctuated.sketch, complete.sketch) > 0.8
 
 
 @pytest.mark.parametrize("gap", [" ", "-", ".", "·", "_", "•"])
 def test_spaced_letters_make_words(gap: str) -> None:
     spaced = "   ".join(gap.join(word) for word in bare(PROSE).split())
-    assert read_text(spaced).sketch == read_text(PROSE).sketch
+    assert analyze_text(spaced).sketch == analyze_text(PROSE).sketch
 
 
 DISGUISES = {
@@ -126,7 +126,7 @@ DISGUISES = {
 
 @pytest.mark.parametrize("text", DISGUISES.values(), ids=DISGUISES)
 def test_disguised_text_has_the_same_sketch(text: str) -> None:
-    assert read_text(text).sketch == read_text(PROSE).sketch
+    assert analyze_text(text).sketch == analyze_text(PROSE).sketch
 
 
 def test_tokens_are_words_and_in_scripts_without_spaces_characters() -> None:
@@ -152,16 +152,16 @@ UNITS = {
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 def test_reading_time_is_linear(unit: str) -> None:
-    assert is_linear(read_text, unit, MAX_READ)
+    assert is_linear(analyze_text, unit, MAX_READ)
 
 
 def test_text_after_the_limit_is_not_read() -> None:
-    assert read_text("word " * MAX_READ).tokens == MAX_READ // 5
+    assert analyze_text("word " * MAX_READ).tokens == MAX_READ // 5
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    read = read_text(text)
+    read = analyze_text(text)
     assert read.is_free is (read.sketch is not None)
 
 
@@ -185,7 +185,7 @@ def test_similarity_is_that_of_the_shingles() -> None:
         other = WORDS[:kept] + [f"other{number}" for number in range(200 - kept)]
         shingles = [set(pairwise(words)) for words in (WORDS, other)]
         jaccard = len(shingles[0] & shingles[1]) / len(shingles[0] | shingles[1])
-        assert abs(similarity(compute_sketch(WORDS), compute_sketch(other)) - jaccard) < 0.15
+        assert abs(estimate_similarity(compute_sketch(WORDS), compute_sketch(other)) - jaccard) < 0.15
 
 
 def test_sketch_has_numbered_bands() -> None:

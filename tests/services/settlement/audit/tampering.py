@@ -11,7 +11,7 @@ from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import STATES
-from aex_settlement.rules.journal import GENESIS, JournalBatch, SealedTransaction, Unsealed, batch_hash, head_of
+from aex_settlement.rules.journal import GENESIS, JournalBatch, SealedTransaction, Unsealed, compute_batch_hash, head_of
 from aex_settlement.rules.projections import Projection
 
 Change = Callable[[Any], None]
@@ -77,7 +77,7 @@ async def rechain(store: Store, changed: JournalBatch) -> None:
     previous = GENESIS if changed.seq == 1 else (await batch(store, changed.seq - 1)).hash
     one = changed
     while True:
-        made = batch_hash(one.seq, one.sealed_at, one.transactions, previous)
+        made = compute_batch_hash(one.seq, one.sealed_at, one.transactions, previous)
         one = one.model_copy(update={"previous_hash": previous, "hash": made})
         await save(store, BATCHES, batch_key(one.seq), one)
         previous = one.hash

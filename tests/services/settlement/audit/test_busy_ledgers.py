@@ -12,7 +12,7 @@ from aex_models.corrections import ReversalRequest
 from aex_runtime.store.port import Collection, Document, Query, Store
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.audit.verify import AuditReport, audit_ledger
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.handlers.journal.seal import seal_unsealed
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, STATES
@@ -134,7 +134,7 @@ async def test_lagging_projection_is_compared_to_its_watermark(ledger: LedgerKit
 async def test_a_projection_rebuilt_meanwhile_is_reported_as_unread(filled: LedgerKit) -> None:
 
     async def rebuild_rollups() -> None:
-        await rebuild(filled.deps, [Projection.ROLLUPS], lambda _done, _total: None)
+        await rebuild_ledger_projections(filled.deps, [Projection.ROLLUPS], lambda _done, _total: None)
 
     report = await audit_while(filled, rebuild_rollups, 1, ROLLUPS.collection)
     assert found(report) == {("projection_unread", "rollups")}

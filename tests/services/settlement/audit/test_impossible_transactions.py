@@ -6,15 +6,15 @@ import pytest
 from aex_models.settlement import LedgerTransaction, Posting, Settlement, SettlementStatus, TransactionKind
 from aex_settlement.rules.audit_findings import Seal, parse_seal
 from aex_settlement.rules.audit_transactions import (
-    mirror_problem,
-    original_id,
+    find_reversal_mismatch,
+    find_settlement_problems,
+    find_transaction_problems,
+    id_of_reversed_transaction,
     record_of_transaction,
     records_of_settlement,
-    settlement_problems,
-    transaction_problems,
 )
 from aex_settlement.rules.settlements import recompute_cost
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
+from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.services.settlement.outcomes import NOON, a_settlement, an_outcome
 
 
@@ -26,7 +26,7 @@ def settled(**changes: Any) -> Settlement:
 def posted(**changes: Any) -> LedgerTransaction:
     """The transaction of that revision; `changes` of its booking go by `booking`."""
     settlement = settled()
-    made = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome out_ctr_1", "service:settlement")
+    made = build_settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome out_ctr_1", "service:settlement")
     assert made.booking is not None
     booking = made.booking.model_copy(update=changes.pop("booking", {}))
     return made.model_copy(update={"booking": booking, **changes})
@@ -34,7 +34,7 @@ def posted(**changes: Any) -> LedgerTransaction:
 
 def reversal_of(**changes: Any) -> LedgerTransaction:
     settlement = settled()
-    made = reversal_transaction(settlement, 1, settlement.cost, NOON, "wrong rate", "finance:ann")
+    made = build_reversal_transaction(settlement, 1, settlement.cost, NOON, "wrong rate", "finance:ann")
     assert made.booking is not None
     booking = made.booking.model_copy(update=changes.pop("booking", {}))
     return made.model_copy(update={"booking": booking, **changes})
@@ -46,10 +46,10 @@ def posting(account: str, amount: int, currency: str = "USD") -> Posting:
 
 def test_what_the_service_writes_is_possible() -> None:
     for transaction in (posted(), reversal_of()):
-        assert list(transaction_problems(transaction)) == []
-    assert mirror_problem(reversal_of(), posted()) is None
-    assert original_id(reversal_of()) == posted().id
-    assert original_id(posted()) is None
+        assert list(find_transaction_problems(transaction)) == []
+    assert find_reversal_mismatch(reversal_of(), posted()) is None
+    assert id_of_reversed_transaction(reversal_of()) == posted().id
+    assert id_of_reversed_transaction(posted()) is None
 
 
 IMPOSSIBLE = {
@@ -75,7 +75,7 @@ IMPOSSIBLE = {
 @pytest.mark.parametrize("case", IMPOSSIBLE)
 def test_impossible_transaction_is_described(case: str) -> None:
     transaction, words = IMPOSSIBLE[case]
-    assert any(words in problem for problem in transaction_problems(transaction))
+    assert any(words in problem for problem in find_transaction_problems(transaction))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_impossible_transaction_is_described(case: str) -> None:
 def test_reversal_negates_its_original_exactly(
     reversal: LedgerTransaction, original: LedgerTransaction | None, words: str
 ) -> None:
-    assert words in (mirror_problem(reversal, original) or "")
+    assert words in (find_reversal_mismatch(reversal, original) or "")
 
 
 def test_a_record_and_its_transactions_make_the_same_claims() -> None:
@@ -120,9 +120,9 @@ def test_contradictory_settlement_is_described() -> None:
         ("another contract", {"cost": other, "revisions": (revision.model_copy(update={"cost": other}),)}),
     ]
     for words, changes in cases:
-        problems = list(settlement_problems(settlement.model_copy(update=changes)))
+        problems = list(find_settlement_problems(settlement.model_copy(update=changes)))
         assert any(words in problem for problem in problems), words
-    assert list(settlement_problems(settlement)) == []
+    assert list(find_settlement_problems(settlement)) == []
 
 
 def test_a_seal_is_written_as_it_is_read() -> None:

@@ -32,7 +32,7 @@ def plain_sums(entries: Entries) -> dict[Name, tuple[int, ...]]:
 def test_equal_sums_in_another_order_and_grouping_leave_nothing(entries: Entries) -> None:
     total = BucketSums(b"k")
     add_all(total, entries, plain_sums(entries))
-    assert total.differing_buckets() == []
+    assert total.find_nonzero_buckets() == []
 
 
 @given(entries=parts.filter(bool), off=st.integers(1, 2**62), index=st.integers(0, 2))
@@ -42,20 +42,20 @@ def test_one_wrong_sum_is_found_and_named(entries: Entries, off: int, index: int
     stored[wrong] = tuple(value + off * (number == index) for number, value in enumerate(stored[wrong]))
     total = BucketSums(b"k")
     add_all(total, entries, stored)
-    buckets = total.differing_buckets()
+    buckets = total.find_nonzero_buckets()
     assert len(buckets) == 1
     named = NamedSums(b"k", buckets)
     add_all(named, entries, stored)
-    assert named.differences() == {wrong: tuple(-off * (number == index) for number in range(3))}
+    assert named.nonzero_sums() == {wrong: tuple(-off * (number == index) for number in range(3))}
 
 
 def test_more_names_than_are_pending_leave_nothing() -> None:
     total = BucketSums(b"k")
     entries: Entries = [(("balance", number), (number,)) for number in range(25_000)]
     add_all(total, entries, dict(entries))
-    assert total.differing_buckets() == []
+    assert total.find_nonzero_buckets() == []
     total.add(("balance", 7), (1,))
-    assert len(total.differing_buckets()) == 1
+    assert len(total.find_nonzero_buckets()) == 1
 
 
 def test_opposite_differences_do_not_cancel_out() -> None:
@@ -63,7 +63,7 @@ def test_opposite_differences_do_not_cancel_out() -> None:
         total = BucketSums(secrets.token_bytes(16))
         total.add(("balance", "one"), (5,))
         total.add(("balance", "other"), (-5,))
-        assert total.differing_buckets()
+        assert total.find_nonzero_buckets()
 
 
 @given(texts=st.lists(st.text(), max_size=40), other=st.text())
@@ -74,8 +74,8 @@ def test_hash_set_contains_its_texts_and_names_the_repeated_ones(texts: list[str
     assert all(text in found for text in texts)
     assert (other in found) == (other in texts)
     assert found.count == len(texts)
-    repeated = found.find_repeated()
-    assert {text for text in texts if found.is_among(text, repeated)} == {t for t in texts if texts.count(t) > 1}
+    repeated = found.find_repeated_hashes()
+    assert {text for text in texts if found.has_hash_in(text, repeated)} == {t for t in texts if texts.count(t) > 1}
 
 
 def test_a_text_takes_eight_bytes() -> None:

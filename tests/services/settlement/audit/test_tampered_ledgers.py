@@ -6,7 +6,7 @@ import pytest
 from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.store.port import Store, key_of
 from aex_runtime.store.table import Table
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key
 from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_settlement.repository.projections import STATES
@@ -268,7 +268,9 @@ async def test_a_history_rewritten_with_all_its_hashes_is_found_by_the_seal_that
     await t.edit(store, TRANSACTIONS, key_of(adjustment), lambda record: t.with_amount(record, 99))
     batch = await t.batch(store, LAST)
     await t.rechain(store, t.resealed(batch, adjustment, await t.digest_of(store, adjustment)))
-    await rebuild(ledger.deps, list(Projection), lambda _done, _total: None)  # from the rewritten history
+    await rebuild_ledger_projections(
+        ledger.deps, list(Projection), lambda _done, _total: None
+    )  # from the rewritten history
     assert found(await audit(ledger)) == set()
     assert found(await audit(ledger, known)) == {("seal_differs", f"batch {LAST}")}
 

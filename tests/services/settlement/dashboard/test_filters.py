@@ -6,32 +6,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aex_runtime.errors import InvalidRequest
-from aex_settlement.dashboard.filters import PageFilter, day_count, parse_filter, presets
+from aex_settlement.dashboard.filters import PageFilter, build_period_presets, count_days, parse_page_filter
 
 TODAY = date(2025, 3, 31)
 
 
 def test_default_period_is_thirty_days() -> None:
-    assert parse_filter({}, TODAY) == PageFilter("2025-03-02", "2025-03-31")
-    assert day_count(parse_filter({}, TODAY)) == 30
+    assert parse_page_filter({}, TODAY) == PageFilter("2025-03-02", "2025-03-31")
+    assert count_days(parse_page_filter({}, TODAY)) == 30
 
 
 def test_one_end_alone_finds_the_other() -> None:
-    assert parse_filter({"from": "2025-01-05"}, TODAY) == PageFilter("2025-01-05", "2025-03-31")
-    assert parse_filter({"to": "2025-01-30"}, TODAY) == PageFilter("2025-01-01", "2025-01-30")
-    assert parse_filter({"from": "2026-01-05"}, TODAY) == PageFilter("2026-01-05", "2026-01-05")
-    assert parse_filter({"to": "0001-01-02"}, TODAY) == PageFilter("0001-01-01", "0001-01-02")
+    assert parse_page_filter({"from": "2025-01-05"}, TODAY) == PageFilter("2025-01-05", "2025-03-31")
+    assert parse_page_filter({"to": "2025-01-30"}, TODAY) == PageFilter("2025-01-01", "2025-01-30")
+    assert parse_page_filter({"from": "2026-01-05"}, TODAY) == PageFilter("2026-01-05", "2026-01-05")
+    assert parse_page_filter({"to": "0001-01-02"}, TODAY) == PageFilter("0001-01-01", "0001-01-02")
 
 
 def test_empty_fields_of_a_form_ask_for_anything() -> None:
     empty = dict.fromkeys(("from", "to", "agent", "consumer", "domain", "currency", "status"), " ")
-    assert parse_filter(empty, TODAY) == parse_filter({}, TODAY)
-    assert not parse_filter(empty, TODAY).is_narrowed()
+    assert parse_page_filter(empty, TODAY) == parse_page_filter({}, TODAY)
+    assert not parse_page_filter(empty, TODAY).is_narrowed()
 
 
 def test_every_wrong_field_is_named_with_what_it_takes() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        parse_filter({"agent": "a b", "currency": "usd", "status": "open", "domain": "x" * 129}, TODAY)
+        parse_page_filter({"agent": "a b", "currency": "usd", "status": "open", "domain": "x" * 129}, TODAY)
     assert [each.path for each in refused.value.errors] == [
         "query/agent",
         "query/domain",
@@ -46,11 +46,11 @@ def test_every_wrong_field_is_named_with_what_it_takes() -> None:
 )
 def test_days_that_make_no_period_are_refused(days: dict[str, str]) -> None:
     with pytest.raises(InvalidRequest):
-        parse_filter(days, TODAY)
+        parse_page_filter(days, TODAY)
 
 
 def test_the_usual_periods_follow_the_calendar() -> None:
-    found = {each.text: (each.first_day, each.last_day) for each in presets(date(2024, 3, 5))}
+    found = {each.text: (each.first_day, each.last_day) for each in build_period_presets(date(2024, 3, 5))}
     assert found == {
         "Last 30 days": ("2024-02-05", "2024-03-05"),
         "This month": ("2024-03-01", "2024-03-05"),
@@ -67,10 +67,12 @@ def test_filter_round_trips_through_the_address(
     agent: str | None, consumer: str | None, domain: str | None, currency: str | None
 ) -> None:
     requested = PageFilter("2025-03-01", "2025-03-02", agent, consumer, domain, currency)
-    assert parse_filter(dict(parse_qsl(requested.query())), TODAY) == requested
+    assert parse_page_filter(dict(parse_qsl(requested.to_query_string())), TODAY) == requested
 
 
 def test_a_link_changes_one_thing_and_keeps_the_rest() -> None:
     requested = PageFilter("2025-03-01", "2025-03-02", agent="org/x&y=1", currency="USD")
-    assert requested.query(agent=None, domain="a b") == "from=2025-03-01&to=2025-03-02&domain=a+b&currency=USD"
-    assert "agent=org%2Fx%26y%3D1" in requested.query()
+    assert (
+        requested.to_query_string(agent=None, domain="a b") == "from=2025-03-01&to=2025-03-02&domain=a+b&currency=USD"
+    )
+    assert "agent=org%2Fx%26y%3D1" in requested.to_query_string()

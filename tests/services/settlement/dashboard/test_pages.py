@@ -16,7 +16,7 @@ from aex_runtime.http.app import build_app
 from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.errors import page_router
 from aex_runtime.service import Backends, assemble
-from aex_settlement.dashboard.routes import dashboard_site, overview_page
+from aex_settlement.dashboard.routes import add_overview_page, build_dashboard_site
 from aex_settlement.settings import Settings
 from tests.browser.books import BY_HAND, NASTY, by_hand
 from tests.services.settlement.counter import Counter
@@ -43,7 +43,7 @@ async def visitor_of_overview(counter: Counter, folder: Path, max_rows: int) -> 
     backends = Backends(deps.store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
     parts = assemble("settlement", Settings(data_dir=folder), backends)
     router = page_router()
-    overview_page(router, dashboard_site(parts), deps, max_rows)
+    add_overview_page(router, build_dashboard_site(parts), deps, max_rows)
     headers = {"Authorization": f"Bearer {counter.issuer.mint(FINANCE.id, FINANCE.role)}"}
     transport = httpx.ASGITransport(build_app(parts, router))
     async with httpx.AsyncClient(transport=transport, base_url="http://settlement", headers=headers) as client:

@@ -6,12 +6,12 @@ from aex_models.audiences import Audience
 from aex_models.settlement import AccountBalance, BreakdownRow, Settlement, SettlementBreakdown, SettlementRevision
 from aex_models.work import FeedbackLevel
 from aex_runtime.identity.principals import Principal
-from aex_settlement.dashboard.accounts import MAX_ACCOUNTS, balances_by_currency, daily_figures
+from aex_settlement.dashboard.accounts import MAX_ACCOUNTS, build_day_rows, group_balances_by_currency
 from aex_settlement.dashboard.filters import PageFilter
-from aex_settlement.dashboard.overview import TOP, build_overview, groups_for
-from aex_settlement.dashboard.settlement import settlement_view
+from aex_settlement.dashboard.overview import TOP, build_overview, choose_overview_groups
+from aex_settlement.dashboard.settlement import build_settlement_view
 from aex_settlement.rules.projections import DayBalance
-from aex_settlement.rules.transactions import settlement_transaction
+from aex_settlement.rules.transactions import build_settlement_transaction
 from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE
 from tests.services.settlement.outcomes import NOON, a_settlement
 
@@ -38,9 +38,9 @@ def a_breakdown(*rows: BreakdownRow, totals: tuple[BreakdownRow, ...]) -> Settle
 
 
 def test_a_reader_sees_no_ranking_of_itself() -> None:
-    assert groups_for(FINANCE, MARCH) == ("day", "agent", "consumer", "domain")
-    assert groups_for(ACME, MARCH) == ("day", "agent", "domain")
-    assert groups_for(BOT, YEAR) == ("month", "consumer", "domain")
+    assert choose_overview_groups(FINANCE, MARCH) == ("day", "agent", "consumer", "domain")
+    assert choose_overview_groups(ACME, MARCH) == ("day", "agent", "domain")
+    assert choose_overview_groups(BOT, YEAR) == ("month", "consumer", "domain")
 
 
 def test_overview_has_one_currency_and_adds_none() -> None:
@@ -83,7 +83,7 @@ def test_too_many_groups_have_no_ranking() -> None:
 
 
 def test_what_a_penalty_takes_off_is_below_zero_and_nothing_is_nothing() -> None:
-    assert str(settlement_view(a_settlement(), (), FINANCE).deducted) == "0.00"
+    assert str(build_settlement_view(a_settlement(), (), FINANCE).deducted) == "0.00"
 
 
 def test_a_bar_of_a_negative_total_has_no_length() -> None:
@@ -123,17 +123,18 @@ def with_lines(settlement: Settlement) -> Settlement:
     ],
 )
 def test_value_is_withheld_by_feedback_level(reader: Principal, level: FeedbackLevel, withheld: bool) -> None:
-    (line,) = settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).lines
+    (line,) = build_settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).lines
     assert (line["withheld"], line["value"]) == (withheld, None if withheld else 0.5)
     assert line["condition"] == "in range 0.1 to 0.6"
 
 
 def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
-    view = settlement_view(revised(with_lines(a_settlement())), (), ACME)
+    view = build_settlement_view(revised(with_lines(a_settlement())), (), ACME)
     assert ([each["metric"] for each in view.lines], view.judged_revision) == (["f1"], 1)
     assert "by" not in view.record["revisions"][0]
     assert (
-        settlement_view(revised(with_lines(a_settlement())), (), FINANCE).record["revisions"][0]["by"] == "ledger-desk"
+        build_settlement_view(revised(with_lines(a_settlement())), (), FINANCE).record["revisions"][0]["by"]
+        == "ledger-desk"
     )
 
 
@@ -148,8 +149,8 @@ def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
 )
 def test_a_party_sees_its_own_side_of_a_transaction(reader: Principal, accounts: set[str]) -> None:
     settlement = a_settlement()
-    posted = settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome", "service:settlement")
-    view = settlement_view(settlement, [posted], reader)
+    posted = build_settlement_transaction(settlement, 1, settlement.cost, NOON, "outcome", "service:settlement")
+    view = build_settlement_view(settlement, [posted], reader)
     assert {each.posting.account for each in view.transactions[0]["postings"]} == accounts
     assert all((each.debit is None) != (each.credit is None) for each in view.transactions[0]["postings"])
 
@@ -160,14 +161,14 @@ def test_total_is_over_all_accounts_of_a_search() -> None:
         AccountBalance(account="agent:bot", currency="USD", balance=Decimal(-1)),
         AccountBalance(account="agent:bot", currency="EUR", balance=Decimal(0)),
     ]
-    euros, dollars = balances_by_currency(balances, "agent:")
+    euros, dollars = group_balances_by_currency(balances, "agent:")
     assert [(each.account) for each in dollars.rows] == ["agent:bot"]
     assert (euros.total, dollars.total) == (Decimal(0), Decimal(1))
 
 
 def test_more_accounts_than_a_page_takes_are_counted() -> None:
     many = [AccountBalance(account=f"agent:{n}", currency="USD", balance=Decimal(0)) for n in range(MAX_ACCOUNTS + 2)]
-    (page,) = balances_by_currency(many, "")
+    (page,) = group_balances_by_currency(many, "")
     assert (len(page.rows), page.more) == (MAX_ACCOUNTS, 2)
 
 
@@ -177,7 +178,7 @@ def test_daily_balances_are_kept_apart_by_currency() -> None:
             generation="g", account="agent:bot", currency=currency, day=day, debits=0, credits=1, closing=closing
         )
 
-    found = daily_figures(
+    found = build_day_rows(
         [a_day("USD", "2025-03-01", -1), a_day("EUR", "2025-03-01", -2), a_day("USD", "2025-03-02", -3)]
     )
     assert [each["closing"] for each in found["USD"]] == [Decimal("-0.000001"), Decimal("-0.000003")]

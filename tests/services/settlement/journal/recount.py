@@ -14,8 +14,8 @@ from aex_settlement.repository.projections import (
     ROLLUPS,
     STATES,
     TABLES,
-    building_key,
-    read_state,
+    building_watermark_key,
+    read_projection_state,
 )
 from aex_settlement.rules.projections import Projection
 from tests.services.settlement.journal.wholeness import ALL, Journal
@@ -25,7 +25,7 @@ DIMENSIONS = ("agent", "consumer", "domain")
 
 async def check_projections(store: Store, journal: Journal, *, at_head: bool = True) -> None:
     for projection, tables in TABLES.items():
-        state = await read_state(store, projection)
+        state = await read_projection_state(store, projection)
         seq = state.seq if state else 0
         generation = state.generation if state else ""
         assert not at_head or seq == len(journal.batches), f"{projection} is at {seq}"
@@ -39,7 +39,7 @@ async def check_gone(store: Store, projection: Projection, generation: str) -> N
     for table in TABLES[projection]:
         assert not await _all(table, store, generation), f"{table.collection.name} still holds {generation}"
     assert await GENERATIONS.get(store, generation) is None
-    assert await STATES.get(store, building_key(projection, generation)) is None
+    assert await STATES.get(store, building_watermark_key(projection, generation)) is None
 
 
 def recount(journal: Journal, seq: int) -> dict[str, list[Any]]:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from aex_models.canonical import canonical_bytes
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.store.port import SPILL_BYTES
-from aex_settlement.rules.account_books import AccountUpdates, SealedBatch, account_keys, day_keys
+from aex_settlement.rules.account_books import AccountUpdates, SealedBatch, collect_account_keys, collect_day_keys
 from aex_settlement.rules.batching import MAX_TRANSACTIONS, MAX_WRITES, SealableGroup, split_batches
-from aex_settlement.rules.journal import JournalHead, SealedTransaction, seal
+from aex_settlement.rules.journal import JournalHead, SealedTransaction, build_next_batch
 from aex_settlement.rules.rollups import groups_of
 from tests.examples import examples
 from tests.services.settlement.journal.booking import Settled, transaction_of
@@ -57,9 +57,9 @@ def drawn(ledger: list[tuple[str, int]], reason: str) -> list[LedgerTransaction]
 
 def check_limits(batches: list[list[SealableGroup]]) -> None:
     for batch in batches:
-        page = SealedBatch(seal(JournalHead(seq=0), [], NOON), members(batch))
+        page = SealedBatch(build_next_batch(JournalHead(seq=0), [], NOON), members(batch))
         assert len(page.transactions) <= MAX_TRANSACTIONS
-        assert 2 * len(account_keys(page.transactions)) + len(day_keys(page)) + 1 <= MAX_WRITES
+        assert 2 * len(collect_account_keys(page.transactions)) + len(collect_day_keys(page)) + 1 <= MAX_WRITES
         assert len({group for each in page.transactions for group in groups_of(each)}) + 1 <= MAX_WRITES
 
 
@@ -78,7 +78,7 @@ def test_account_page_of_settlements_stays_below_the_spill_limit(count: int, rea
     transactions = [transaction_of(Settled(each), NOON, reason) for each in range(count)]
     for batch in split_batches(candidates(transactions)):
         books = AccountUpdates("g", {}, {})
-        books.post(SealedBatch(seal(JournalHead(seq=10**9), [], NOON), members(batch)))
+        books.post_batch(SealedBatch(build_next_batch(JournalHead(seq=10**9), [], NOON), members(batch)))
         assert all(len(canonical_bytes(account_page)) <= SPILL_BYTES for account_page in books.pages)
 
 

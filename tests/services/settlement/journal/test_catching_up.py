@@ -5,12 +5,12 @@ import pytest
 
 from aex_runtime.store.port import key_of
 from aex_settlement.handlers.journal.seal import seal_unsealed
-from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.projections import read_state
+from aex_settlement.repository.projections import read_projection_state
 from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection
-from aex_settlement.sealer import catch_up
+from aex_settlement.sealer import seal_and_project
 from tests.parts.crashing import HookedStore
 from tests.services.settlement.audit.tampering import overwrite
 from tests.services.settlement.journal.booking import Settled, book, book_together
@@ -28,10 +28,10 @@ async def test_a_long_queue_is_sealed_and_applied_in_portions(tmp_path: Path) ->
         seen: list[tuple[int, int]] = []
 
         async def look(_commit: int) -> None:
-            head, state = await read_head(store), await read_state(store, Projection.ACCOUNTS)
+            head, state = await read_journal_head(store), await read_projection_state(store, Projection.ACCOUNTS)
             seen.append((head.seq if head else 0, state.seq if state else 0))
 
-        assert await catch_up(replace(ledger.deps, store=HookedStore(store, look))) == 2_600
+        assert await seal_and_project(replace(ledger.deps, store=HookedStore(store, look))) == 2_600
         assert max(sealed - applied for sealed, applied in seen) <= 12
         await check_projections(store, await checked_journal(store))
 
@@ -45,8 +45,8 @@ async def test_where_the_journal_is_broken_all_that_waits_is_sealed_none_the_les
         for start in range(0, 2_400, 200):
             await book_together(ledger, range(start, start + 200))
         with pytest.raises(BrokenJournal, match=victim.id):
-            await catch_up(ledger.deps)
+            await seal_and_project(ledger.deps)
         assert await seal_unsealed(ledger.deps) == 0
-        head, state = await read_head(store), await read_state(store, Projection.ROLLUPS)
+        head, state = await read_journal_head(store), await read_projection_state(store, Projection.ROLLUPS)
         assert head is not None
         assert (head.seq, state) == (2 + 12, None)

@@ -13,9 +13,9 @@ from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
-from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions, settlement_transaction_pages
+from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions, iterate_settlement_transactions
 from aex_settlement.rules.batching import MAX_TRANSACTIONS
-from aex_settlement.rules.projections import even_end
+from aex_settlement.rules.projections import next_even_micros
 from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
 from tests.services.settlement.audit.tampering import overwrite, read
 from tests.services.settlement.journal.booking import Settled, book, transaction_of
@@ -36,7 +36,7 @@ async def correct(ledger: LedgerKit, contract_id: str) -> None:
 
 
 async def exported(ledger: LedgerKit, until: int | None = None) -> list[str]:
-    pages = settlement_transaction_pages(ledger.deps.store, {}, Period(None, until))
+    pages = iterate_settlement_transactions(ledger.deps.store, {}, Period(None, until))
     return [each.id async for page in pages for each in page]
 
 
@@ -89,7 +89,7 @@ async def test_no_export_ends_between_the_halves(ledger: LedgerKit, micros: int)
     ledger.clock.advance(timedelta(seconds=1, microseconds=micros))
     now = epoch_micros(ledger.clock.now())
     await correct(ledger, "ctr_1")
-    ends = [await exported(ledger, even_end(now + each)) for each in range(-5, 6)]
+    ends = [await exported(ledger, next_even_micros(now + each)) for each in range(-5, 6)]
     halves = [len({REVERSAL, REPLACEMENT} & set(each)) for each in ends]
     assert set(halves) == {0, 2}
     assert halves == sorted(halves)

@@ -3,9 +3,9 @@ from collections.abc import Mapping
 import pytest
 
 from aex_runtime.store.port import Collection, Query, Scalar, Transaction
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.handlers.post_transactions import settle_outcome
-from aex_settlement.repository.journal import BATCHES, UNSEALED, unsealed_page
+from aex_settlement.repository.journal import BATCHES, UNSEALED, read_unsealed_page
 from aex_settlement.repository.projections import BALANCES, DAYS, GENERATIONS, ROLLUPS, STATES
 from aex_settlement.rules.journal import UnreadableRecord
 from aex_settlement.rules.projections import Projection
@@ -50,7 +50,7 @@ async def test_a_row_at_no_moment_holds_up_no_other(ledger: LedgerKit, fields: M
     assert await ledger.seal() == 2
     await settle(ledger, "ctr_3")
     assert await ledger.seal() == 1
-    assert [row.record for row in await unsealed_page(ledger.deps.store, (), None, 10)] == [None]
+    assert [row.record for row in await read_unsealed_page(ledger.deps.store, (), None, 10)] == [None]
 
 
 @either_way
@@ -71,8 +71,8 @@ async def test_a_projected_record_is_named_sealing_goes_on_and_a_rebuild_mends_i
     await settle(ledger, "ctr_2")
     with pytest.raises(UnreadableRecord, match=collection.name):
         await ledger.seal()
-    assert await unsealed_page(ledger.deps.store, (), None, 10) == []
-    await rebuild(ledger.deps, list(Projection), lambda *_: None)
+    assert await read_unsealed_page(ledger.deps.store, (), None, 10) == []
+    await rebuild_ledger_projections(ledger.deps, list(Projection), lambda *_: None)
     await settle(ledger, "ctr_3")
     await ledger.seal()
     await check_projections(ledger.deps.store, await checked_journal(ledger.deps.store))
@@ -87,7 +87,7 @@ async def test_an_unreadable_watermark_is_named_and_a_rebuild_mends_it(ledger: L
     await settle(ledger, "ctr_2")
     with pytest.raises(UnreadableRecord, match="settlement-projections"):
         await ledger.seal()
-    await rebuild(ledger.deps, list(Projection), lambda *_: None)
+    await rebuild_ledger_projections(ledger.deps, list(Projection), lambda *_: None)
     await ledger.seal()
     await check_projections(ledger.deps.store, await checked_journal(ledger.deps.store))
 
@@ -97,7 +97,7 @@ async def test_an_unreadable_generation_is_removed_by_the_next_rebuild(ledger: L
     await settle(ledger, "ctr_1")
     await ledger.seal()
     await put(ledger, GENERATIONS.collection, "gen_forged", {"projection": "rollups"}, more=more)
-    await rebuild(ledger.deps, list(Projection), lambda *_: None)
+    await rebuild_ledger_projections(ledger.deps, list(Projection), lambda *_: None)
     left = await ledger.deps.store.query(Query(GENERATIONS.collection, {"projection": "rollups"}))
     assert "gen_forged" not in [each.key for each in left]
 
@@ -109,4 +109,4 @@ async def test_an_unreadable_batch_is_named(ledger: LedgerKit, *, more: bool) ->
     [first, *_] = await ledger.deps.store.query(Query(BATCHES.collection, order="seq"))
     await put(ledger, BATCHES.collection, first.key, first.fields, more=more)
     with pytest.raises(UnreadableRecord, match=f"settlement-batches/{first.key}"):
-        await rebuild(ledger.deps, [Projection.ROLLUPS], lambda *_: None)
+        await rebuild_ledger_projections(ledger.deps, [Projection.ROLLUPS], lambda *_: None)

@@ -11,11 +11,11 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
-from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, batch_key, read_head
+from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, batch_key, read_journal_head
 from aex_settlement.repository.projections import STATES
 from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection
-from aex_settlement.sealer import SealerPolicy, catch_up
+from aex_settlement.sealer import SealerPolicy, seal_and_project
 from tests.libs.runtime.background import eventually_async, running
 from tests.services.settlement.audit.tampering import delete, overwrite
 from tests.services.settlement.journal.booking import Settled, book
@@ -46,7 +46,7 @@ async def lose(store: Store, what: Sequence[tuple[Table[Any], str]]) -> None:
 async def test_no_second_chain_is_begun(ledger: LedgerKit, lost: Sequence[tuple[Table[Any], str]], trace: str) -> None:
     await book(ledger, Settled(1))
     await ledger.seal()
-    head = await read_head(ledger.deps.store)
+    head = await read_journal_head(ledger.deps.store)
     assert head is not None
     assert head.seq == 2
     ledger.clock.advance(timedelta(seconds=1))
@@ -55,7 +55,7 @@ async def test_no_second_chain_is_begun(ledger: LedgerKit, lost: Sequence[tuple[
     for _ in range(2):
         with pytest.raises(BrokenJournal, match=f"batch 1: the journal's head is missing, and .*{trace}"):
             await ledger.seal()
-    assert await read_head(ledger.deps.store) is None
+    assert await read_journal_head(ledger.deps.store) is None
 
 
 async def test_unreadable_watermark_is_a_trace_of_a_journal(ledger: LedgerKit) -> None:
@@ -90,19 +90,19 @@ async def test_running_sealer_finds_lost_batches_in_a_full_run(tmp_path: Path) -
         await seal_unsealed(ledger.deps, state=state)
         before = await store.get(HEAD.collection, HEAD_KEY)
         await book(ledger, Settled(2))
-        await catch_up(ledger.deps, state=state)
+        await seal_and_project(ledger.deps, state=state)
         assert before is not None
         await overwrite(ledger.deps.store, HEAD, HEAD_KEY, before.body)
         await delete(store, BATCHES, batch_key(3))
         ledger.clock.advance(timedelta(minutes=1))
         with pytest.raises(BrokenJournal, match="batch 3"):
-            await catch_up(ledger.deps, state=state)
+            await seal_and_project(ledger.deps, state=state)
 
 
 async def test_the_alarm_is_given_for_as_long_as_the_journal_is_lost() -> None:
     process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
     await process.settle("ctr_1")
-    await catch_up(process.deps)
+    await seal_and_project(process.deps)
     await lose(process.deps.store, JOURNAL)
     await process.settle("ctr_2")
     with capture_logs() as lines:
@@ -114,9 +114,9 @@ async def test_the_alarm_is_given_for_as_long_as_the_journal_is_lost() -> None:
             await eventually_async(logged_twice)
     alarm = next(line for line in lines if line["event"] == "journal_broken")
     assert (alarm["alarm"], alarm["batch"]) == (True, 1)
-    assert await read_head(process.deps.store) is None
+    assert await read_journal_head(process.deps.store) is None
 
 
 async def test_concurrent_first_sealers_report_no_loss(ledger: LedgerKit) -> None:
     await book(ledger, Settled(1))
-    assert sum(await asyncio.gather(*(catch_up(ledger.deps) for _ in range(4)))) == 1
+    assert sum(await asyncio.gather(*(seal_and_project(ledger.deps) for _ in range(4)))) == 1

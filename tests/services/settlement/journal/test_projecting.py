@@ -8,7 +8,7 @@ from aex_runtime.store.port import key_of
 from aex_settlement.handlers.journal.project import project_sealed
 from aex_settlement.handlers.journal.seal import seal_unsealed
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_state
+from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_projection_state
 from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection, Rollup
 from tests.parts.crashing import CrashingStore
@@ -20,7 +20,7 @@ from tests.services.settlement.ledger_kit import LedgerKit
 
 
 async def rollups(ledger: LedgerKit, view: str = "") -> list[Rollup]:
-    state = await read_state(ledger.deps.store, Projection.ROLLUPS)
+    state = await read_projection_state(ledger.deps.store, Projection.ROLLUPS)
     assert state is not None
     equal = {"generation": state.generation, "view": view}
     return [each.record for each in await ROLLUPS.find(ledger.deps.store, equal, "month")]
@@ -92,7 +92,7 @@ async def test_a_sealed_transaction_that_is_not_what_was_sealed_stops_the_projec
     await book(ledger, Settled(3))
     assert await seal_unsealed(ledger.deps) == 1
     for projection in Projection:
-        state = await read_state(ledger.deps.store, projection)
+        state = await read_projection_state(ledger.deps.store, projection)
         assert state is None or state.seq < 2
 
 
@@ -108,6 +108,6 @@ async def test_many_batches_are_caught_up_with_in_few_commits(ledger: LedgerKit)
 
 
 async def _of(ledger: LedgerKit, **equal: str) -> dict[str, str]:
-    state = await read_state(ledger.deps.store, Projection.ACCOUNTS)
+    state = await read_projection_state(ledger.deps.store, Projection.ACCOUNTS)
     assert state is not None
     return {"generation": state.generation, **equal}

@@ -15,7 +15,7 @@ from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.sqlite import SQLiteStore
-from aex_settlement.sealer import catch_up
+from aex_settlement.sealer import seal_and_project
 from tests.emulators.emulators import Emulators, new_project
 from tests.examples import examples
 from tests.parts.crashing import Crash, CrashingStore
@@ -72,7 +72,7 @@ class Story:
 
     async def _crashing(self, fates: list[str | None]) -> None:
         try:
-            await catch_up(replace(self.ledger.deps, store=CrashingStore(self.store, iter(fates))))
+            await seal_and_project(replace(self.ledger.deps, store=CrashingStore(self.store, iter(fates))))
         except Crash:
             return
 

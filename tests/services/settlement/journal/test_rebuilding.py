@@ -9,9 +9,9 @@ from aex_runtime.errors import Conflict
 from aex_runtime.generations import LEASE
 from aex_runtime.leases import Leases
 from aex_runtime.store.port import key_of
-from aex_settlement.handlers.journal.rebuild import rebuild
+from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.repository.projections import GENERATIONS, TABLES, read_state
+from aex_settlement.repository.projections import GENERATIONS, TABLES, read_projection_state
 from aex_settlement.rules.journal import BrokenJournal
 from aex_settlement.rules.projections import Projection
 from tests.parts.crashing import Crash, CrashingStore, HookedStore
@@ -37,7 +37,7 @@ async def a_ledger(ledger: LedgerKit, batches: int = 3) -> None:
 
 
 async def generation(ledger: LedgerKit, projection: Projection) -> str:
-    state = await read_state(ledger.deps.store, projection)
+    state = await read_projection_state(ledger.deps.store, projection)
     assert state is not None
     return state.generation
 
@@ -50,7 +50,7 @@ async def test_what_is_rebuilt_is_what_was_there_and_nothing_else_stays(ledger: 
     await a_ledger(ledger)
     old = {each: await generation(ledger, each) for each in BOTH}
     steps: list[tuple[int, int]] = []
-    made = await rebuild(ledger.deps, BOTH, lambda done, total: steps.append((done, total)))
+    made = await rebuild_ledger_projections(ledger.deps, BOTH, lambda done, total: steps.append((done, total)))
     await complete(ledger)
     for each in made:
         assert each.generation == await generation(ledger, each.projection) != old[each.projection]
@@ -66,13 +66,13 @@ async def test_what_is_rebuilt_is_what_was_there_and_nothing_else_stays(ledger: 
 async def test_one_projection_is_rebuilt_alone(ledger: LedgerKit) -> None:
     await a_ledger(ledger, 2)
     accounts = await generation(ledger, Projection.ACCOUNTS)
-    await rebuild(ledger.deps, [Projection.ROLLUPS], nowhere)
+    await rebuild_ledger_projections(ledger.deps, [Projection.ROLLUPS], nowhere)
     assert await generation(ledger, Projection.ACCOUNTS) == accounts
     await complete(ledger)
 
 
 async def test_an_empty_ledger_can_be_rebuilt(ledger: LedgerKit) -> None:
-    made = await rebuild(ledger.deps, BOTH, nowhere)
+    made = await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
     assert [each.seq for each in made] == [0, 0]
     await a_ledger(ledger, 1)
     await complete(ledger)
@@ -84,7 +84,7 @@ async def test_damaged_projections_are_repaired(ledger: LedgerKit) -> None:
         await _spoil(ledger, projection)
     with pytest.raises(AssertionError):
         await complete(ledger)
-    await rebuild(ledger.deps, BOTH, nowhere)
+    await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
     await complete(ledger)
 
 
@@ -106,7 +106,7 @@ async def test_killed_rebuild_keeps_the_old_generation_and_the_next_cleans_up(le
     for commit in range(100):
         dying = replace(ledger.deps, store=CrashingStore(ledger.deps.store, fates(commit, fate)))
         try:
-            await rebuild(dying, BOTH, nowhere)
+            await rebuild_ledger_projections(dying, BOTH, nowhere)
         except Crash:
             await complete(ledger)
         else:
@@ -115,7 +115,7 @@ async def test_killed_rebuild_keeps_the_old_generation_and_the_next_cleans_up(le
     else:
         raise AssertionError("the rebuild never got through")
     assert commit > 8, "it did die in many places"
-    await rebuild(ledger.deps, BOTH, nowhere)
+    await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
     await complete(ledger)
     for projection in BOTH:
         listed = await GENERATIONS.find(ledger.deps.store, {"projection": projection.value})
@@ -127,10 +127,10 @@ async def test_second_concurrent_rebuild_is_refused(ledger: LedgerKit) -> None:
     other = Leases("settlement", ledger.deps.store, ledger.clock, holder="other")
     assert await other.acquire(LEASE, timedelta(seconds=30)) is not None
     with pytest.raises(Conflict, match="another rebuild is under way") as refused:
-        await rebuild(ledger.deps, BOTH, nowhere)
+        await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
     assert refused.value.code == "rebuild_under_way"
     ledger.clock.advance(timedelta(seconds=33))
-    await rebuild(ledger.deps, BOTH, nowhere)
+    await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
 
 
 async def test_the_sealer_goes_on_while_a_rebuild_runs(ledger: LedgerKit) -> None:
@@ -143,7 +143,7 @@ async def test_the_sealer_goes_on_while_a_rebuild_runs(ledger: LedgerKit) -> Non
 
     sealing = asyncio.create_task(seal_on())
     for _ in range(3):
-        await rebuild(ledger.deps, BOTH, nowhere)
+        await rebuild_ledger_projections(ledger.deps, BOTH, nowhere)
     await sealing
     await ledger.seal()
     await complete(ledger)
@@ -154,7 +154,7 @@ async def test_rebuild_never_moves_readers_back(ledger: LedgerKit) -> None:
     seen: list[int] = []
 
     async def look() -> None:
-        state = await read_state(ledger.deps.store, Projection.ROLLUPS)
+        state = await read_projection_state(ledger.deps.store, Projection.ROLLUPS)
         seen.append(state.seq if state else 0)
 
     async def overtake(commit: int) -> None:
@@ -164,7 +164,9 @@ async def test_rebuild_never_moves_readers_back(ledger: LedgerKit) -> None:
             await ledger.seal()
         await look()
 
-    await rebuild(replace(ledger.deps, store=HookedStore(ledger.deps.store, overtake)), [Projection.ROLLUPS], nowhere)
+    await rebuild_ledger_projections(
+        replace(ledger.deps, store=HookedStore(ledger.deps.store, overtake)), [Projection.ROLLUPS], nowhere
+    )
     await overtake(99)
     assert seen == sorted(seen)
     assert (seen[0], seen[-1]) == (2, 5)
@@ -178,5 +180,5 @@ async def test_a_journal_that_was_altered_is_not_rebuilt_from(ledger: LedgerKit)
     document = await read(ledger.deps.store, TRANSACTIONS, key_of(victim.id))
     await overwrite(ledger.deps.store, TRANSACTIONS, key_of(victim.id), document.body.replace(b"acme", b"emca"))
     with pytest.raises(BrokenJournal, match=victim.id):
-        await rebuild(ledger.deps, [Projection.ROLLUPS], nowhere)
+        await rebuild_ledger_projections(ledger.deps, [Projection.ROLLUPS], nowhere)
     assert await generation(ledger, Projection.ROLLUPS) == old

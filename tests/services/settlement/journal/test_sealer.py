@@ -17,9 +17,9 @@ from aex_runtime.unit_of_work import UnitOfWork
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.seal import seal_unsealed
 from aex_settlement.handlers.post_transactions import settle_outcome
-from aex_settlement.repository.journal import read_head
+from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, WakeupEvent, catch_up
+from aex_settlement.sealer import LEASE, Sealer, SealerPolicy, WakeupEvent, seal_and_project
 from tests.bus.messages import eventually
 from tests.libs.runtime.background import FailingStore, eventually_async, running
 from tests.services.settlement.journal.recount import check_projections
@@ -90,7 +90,7 @@ async def test_sealer_rests_between_two_batches() -> None:
 
 def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
     async def opened() -> bool:
-        return await read_head(process.deps.store) is not None
+        return await read_journal_head(process.deps.store) is not None
 
     return opened
 
@@ -161,7 +161,7 @@ async def test_fenced_sealer_acquires_the_lease_later() -> None:
 async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
     process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
     await process.settle("ctr_1")
-    await catch_up(process.deps)
+    await seal_and_project(process.deps)
     await process.settle("ctr_2")
     (sealed,) = (await checked_journal(process.deps.store)).sealed
     await seal_unsealed(process.deps)
@@ -173,7 +173,7 @@ async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
             await process.settle("ctr_3")
 
             async def sealed_behind_it() -> bool:
-                head = await read_head(process.deps.store)
+                head = await read_journal_head(process.deps.store)
                 return head is not None and head.seq == 4 and any(line["event"] == "journal_broken" for line in lines)
 
             await eventually_async(sealed_behind_it)

@@ -14,7 +14,7 @@ from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.handlers.read_ledger import read_trial_balance
-from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key, batches_after
+from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key, find_batches_after
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.rules.journal import BrokenJournal
 from tests.libs.runtime.background import RecordingStore, lower_bound
@@ -88,7 +88,7 @@ async def test_altered_transaction_raises_an_alarm_and_delays_no_other(ledger: L
     with capture_logs() as lines:
         assert await seal_unsealed(ledger.deps, state=state) == 1
         assert await seal_unsealed(ledger.deps, state=state) == 0
-    assert [each.id for batch in await batches_after(ledger.deps.store, 0, 9) for each in batch.transactions] == [
+    assert [each.id for batch in await find_batches_after(ledger.deps.store, 0, 9) for each in batch.transactions] == [
         good.id
     ]
     assert len(alarms(lines)) == len(state.refused) == 1, "it is logged once"

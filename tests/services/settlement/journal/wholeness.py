@@ -7,7 +7,7 @@ from itertools import chain
 
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Store, key_of
-from aex_settlement.repository.journal import HEAD, HEAD_KEY, UNSEALED, batches_after
+from aex_settlement.repository.journal import HEAD, HEAD_KEY, UNSEALED, find_batches_after
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.rules.journal import GENESIS, JournalBatch
 
@@ -26,7 +26,7 @@ class Journal:
 
 async def checked_journal(store: Store) -> Journal:
     journal, previous = Journal(), GENESIS
-    for seq, batch in enumerate(await batches_after(store, 0, ALL), start=1):
+    for seq, batch in enumerate(await find_batches_after(store, 0, ALL), start=1):
         assert batch.seq == seq, f"batch {seq} is missing"
         assert batch.previous_hash == previous, f"batch {seq} does not follow the one before it"
         assert batch.hash == _hash_of(batch, previous), f"batch {seq} was altered"

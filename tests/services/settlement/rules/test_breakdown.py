@@ -15,22 +15,22 @@ from aex_models.cost import cost
 from aex_models.settlement import BreakdownRow, LedgerTransaction, SettlementBreakdown, TransactionKind
 from aex_runtime.errors import InvalidRequest
 from aex_settlement.rules import breakdown
-from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, dimensions_of, parse_groups
+from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, choose_view_dimensions, parse_groups
 from aex_settlement.rules.projections import DaySpan, Rollup
-from aex_settlement.rules.rollups import rollup_changes, update_rollup, view_of
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
+from aex_settlement.rules.rollups import compute_rollup_changes, update_rollup, view_name
+from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.libs.models.results import a_result, results, terms
 from tests.services.settlement.outcomes import NOON, a_settlement
 
 
 def posted(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
     settlement = a_settlement(**changes)
-    return settlement_transaction(settlement, 1, settlement.cost, at, "", "")
+    return build_settlement_transaction(settlement, 1, settlement.cost, at, "", "")
 
 
 def reversal(at: datetime = NOON, **changes: Any) -> LedgerTransaction:
     settlement = a_settlement(**changes)
-    return reversal_transaction(settlement, 1, settlement.cost, at, "", "")
+    return build_reversal_transaction(settlement, 1, settlement.cost, at, "", "")
 
 
 moments = st.sampled_from([NOON - timedelta(hours=12), NOON, NOON + timedelta(hours=12), NOON + timedelta(days=31)])
@@ -48,7 +48,7 @@ groups = st.lists(st.sampled_from(GROUPS), min_size=1, max_size=2, unique=True).
 
 
 def rollups_of(transactions: Iterable[LedgerTransaction], view: str) -> list[Rollup]:
-    found = rollup_changes(transactions)
+    found = compute_rollup_changes(transactions)
     return [update_rollup("g", group, None, days) for group, days in found.items() if group.view == view]
 
 
@@ -56,7 +56,7 @@ def broken_down(
     by: tuple[str, ...], transactions: Sequence[LedgerTransaction], days: DaySpan | None = None, currency: Any = None
 ) -> SettlementBreakdown:
     fold = BreakdownFold(by, days or DaySpan(), currency)
-    for rollup in rollups_of(transactions, view_of(dimensions_of(by, {}))):
+    for rollup in rollups_of(transactions, view_name(choose_view_dimensions(by, {}))):
         fold.add(rollup)
     return fold.result(NOON)
 
@@ -159,7 +159,7 @@ def test_more_rows_than_an_answer_takes_are_refused_with_the_way_out() -> None:
     ],
 )
 def test_a_readers_own_dimension_is_in_its_view(by: tuple[str, ...], own: dict[str, str], view: str) -> None:
-    assert view_of(dimensions_of(by, own)) == view
+    assert view_name(choose_view_dimensions(by, own)) == view
 
 
 def test_groups_are_named_by_comma_or_repeated() -> None:

@@ -12,15 +12,15 @@ from aex_runtime.errors import Conflict, InvalidRequest
 from aex_settlement.rules.settlements import (
     MAX_REVISIONS,
     apply_correction,
-    check_correctable,
-    check_replacement,
-    is_paid,
-    replacement_cost,
-    replacement_time,
-    reversal_time,
-    zero_cost,
+    build_zero_cost,
+    choose_replacement_time,
+    choose_reversal_time,
+    compute_replacement_cost,
+    is_paid_for,
+    require_correctable,
+    require_nonnegative_replacement,
 )
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
+from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.libs.models.results import amounts, rates
 from tests.services.settlement.outcomes import NOON, a_settlement
 
@@ -37,20 +37,20 @@ def test_replacement_is_posted_unchanged_or_refused(replacement: Replacement, ra
     total = replacement.base + replacement.bonus - replacement.penalty
     if total < 0:
         with pytest.raises(InvalidRequest, match="negative_total") as refused:
-            check_replacement(replacement)
+            require_nonnegative_replacement(replacement)
         assert [problem.path for problem in refused.value.errors] == ["/replacement"]
         return
-    check_replacement(replacement)
+    require_nonnegative_replacement(replacement)
     settlement = a_settlement(fee_rate=rate)
-    cost = replacement_cost(settlement, replacement)
+    cost = compute_replacement_cost(settlement, replacement)
     assert (cost.base, cost.bonus, cost.penalty, cost.total) == (
         replacement.base, replacement.bonus, replacement.penalty, total,
     )  # fmt: skip
     assert cost.fee == multiply_by_rate(total, rate)
     assert cost.lines == ()
     assert cost.bonus_capped == cost.penalty_waived == 0
-    posted = settlement_transaction(settlement, 2, cost, LATER, "", "")
-    reversed_ = reversal_transaction(settlement, 2, cost, LATER, "", "")
+    posted = build_settlement_transaction(settlement, 2, cost, LATER, "", "")
+    reversed_ = build_reversal_transaction(settlement, 2, cost, LATER, "", "")
     assert sum_by_currency(posted.postings) == {"USD": 0}
     assert [each.amount for each in reversed_.postings] == [-each.amount for each in posted.postings]
     assert posted.postings[0].amount == to_micros(total)
@@ -74,7 +74,7 @@ def test_a_reversal_keeps_the_revision_and_says_why_and_by_whom() -> None:
 def test_a_replacement_becomes_the_next_revision() -> None:
     before = a_settlement()
     request = ReversalRequest(reason="wrong rate", replacement=a_replacement())
-    cost = replacement_cost(before, a_replacement())
+    cost = compute_replacement_cost(before, a_replacement())
     after = apply_correction(before, request, cost, "ada", LATER)
     assert (after.status, after.revision, after.cost, after.settled_at) == (SettlementStatus.SETTLED, 2, cost, NOON)
     first, second = after.revisions
@@ -86,7 +86,7 @@ def test_a_replacement_becomes_the_next_revision() -> None:
 def test_a_contract_takes_so_many_revisions_and_the_last_can_only_be_taken_back() -> None:
     last = a_settlement(revision=MAX_REVISIONS)
     request = ReversalRequest(reason="again", replacement=a_replacement())
-    cost = replacement_cost(last, a_replacement())
+    cost = compute_replacement_cost(last, a_replacement())
     with pytest.raises(Conflict, match="too_many_revisions"):
         apply_correction(last, request, cost, "ada", LATER)
     assert apply_correction(last, ReversalRequest(reason="x"), None, "ada", LATER).status is SettlementStatus.REVERSED
@@ -96,18 +96,18 @@ def test_a_contract_takes_so_many_revisions_and_the_last_can_only_be_taken_back(
 
 def test_only_a_revision_that_stands_is_taken_back() -> None:
     current = a_settlement()
-    check_correctable(current, None, None)
-    check_correctable(current, 1, 1)
+    require_correctable(current, None, None)
+    require_correctable(current, 1, 1)
     for meant, seen in ((2, 1), (None, 2), (2, None)):
         with pytest.raises(Conflict, match="revision_changed"):
-            check_correctable(current, meant, seen)
+            require_correctable(current, meant, seen)
     gone = apply_correction(current, ReversalRequest(reason="x"), None, "ada", LATER)
     with pytest.raises(Conflict, match="already_reversed"):
-        check_correctable(gone, None, 1)
+        require_correctable(gone, None, 1)
 
 
 def test_nothing_is_what_a_reversed_contract_costs() -> None:
-    cost = zero_cost(a_settlement(fee_rate=Decimal("0.5")))
+    cost = build_zero_cost(a_settlement(fee_rate=Decimal("0.5")))
     assert cost.total == cost.fee == cost.base == 0
     assert (cost.currency, cost.contract_id) == ("USD", "ctr_1")
 
@@ -121,25 +121,25 @@ last_moments = st.dates(datetime(2025, 2, 27).date(), datetime(2025, 3, 4).date(
 @given(moments | last_moments | st.just(NOON))
 def test_a_correction_comes_behind_what_it_takes_back_and_both_halves_are_of_one_day(now: datetime) -> None:
     settlement = a_settlement()
-    back = reversal_time(settlement, now)
-    replacement_at = replacement_time(back)
+    back = choose_reversal_time(settlement, now)
+    replacement_at = choose_replacement_time(back)
     assert settlement.settled_at < back < replacement_at
     assert back.date() == replacement_at.date()
     assert now <= back
     assert back - max(now, settlement.settled_at) <= timedelta(microseconds=2)
     repeated = apply_correction(
-        settlement, ReversalRequest(reason="x", replacement=a_replacement()), zero_cost(settlement), "", back
+        settlement, ReversalRequest(reason="x", replacement=a_replacement()), build_zero_cost(settlement), "", back
     )
     assert repeated.revisions[-1].settled_at == replacement_at
-    assert reversal_time(repeated, now) > replacement_at
+    assert choose_reversal_time(repeated, now) > replacement_at
 
 
 def test_outcome_is_paid_with_a_success_or_a_total_above_0_in_any_revision() -> None:
-    assert is_paid(a_settlement())
-    free = a_settlement(success=False, cost=zero_cost(a_settlement()))
-    assert not is_paid(free)
+    assert is_paid_for(a_settlement())
+    free = a_settlement(success=False, cost=build_zero_cost(a_settlement()))
+    assert not is_paid_for(free)
     request = ReversalRequest(reason="agreed", replacement=a_replacement())
-    corrected = apply_correction(free, request, replacement_cost(free, a_replacement()), "fin", LATER)
-    assert is_paid(corrected)
+    corrected = apply_correction(free, request, compute_replacement_cost(free, a_replacement()), "fin", LATER)
+    assert is_paid_for(corrected)
     cancelled = apply_correction(corrected, ReversalRequest(reason="no"), None, "fin", LATER)
-    assert is_paid(cancelled)
+    assert is_paid_for(cancelled)

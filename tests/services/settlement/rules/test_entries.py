@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aex_models.money import from_micros
 from aex_models.settlement import AccountEntry, TransactionKind
-from aex_settlement.rules.account_books import EntryPosition, read_entries
+from aex_settlement.rules.account_books import EntryPosition, iterate_entries
 from aex_settlement.rules.projections import AccountPage, PageEntry
 from tests.services.settlement.outcomes import NOON
 
@@ -51,7 +51,7 @@ async def read(
         for page in pages:
             yield page
 
-    return [line async for line in read_entries(each(), before)]
+    return [line async for line in iterate_entries(each(), before)]
 
 
 @given(books)
@@ -74,6 +74,6 @@ async def test_reading_goes_on_from_any_line(book: list[dict[str, list[int]]], d
     assert [position for position, _ in complete] == sorted((position for position, _ in complete), reverse=True)
     if complete:
         cut = data.draw(st.integers(0, len(complete) - 1))
-        position = EntryPosition.parse(complete[cut][0].cursor)
+        position = EntryPosition.from_cursor(complete[cut][0].cursor)
         shuffled = sorted(pages, key=lambda page: (-page.seq, page.closing))
         assert await read([each for each in shuffled if each.seq <= position.seq], position) == complete[cut + 1 :]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from aex_models.audiences import Audience
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
-from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat, amount_text, columns_for
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction
+from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat, format_micros, visible_columns
+from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.services.settlement.outcomes import NOON, a_settlement
 
 
 def a_booking(reason: str = "outcome out_1", **changes: Any) -> LedgerTransaction:
     settlement = a_settlement(**changes)
-    return settlement_transaction(settlement, 1, settlement.cost, NOON, reason, "service:settlement")
+    return build_settlement_transaction(settlement, 1, settlement.cost, NOON, reason, "service:settlement")
 
 
 def csv_rows(*bookings: LedgerTransaction) -> list[dict[str, str]]:
@@ -34,7 +34,7 @@ def json_rows(*bookings: LedgerTransaction) -> list[dict[str, Any]]:
 
 def test_a_booking_and_its_reversal_differ_in_kind_and_sign() -> None:
     settlement = a_settlement()
-    back = reversal_transaction(settlement, 1, settlement.cost, NOON + timedelta(hours=1), "booked twice", "ada")
+    back = build_reversal_transaction(settlement, 1, settlement.cost, NOON + timedelta(hours=1), "booked twice", "ada")
     there, gone = csv_rows(a_booking(), back)
     assert there == {
         "booked_at": "2025-03-01T12:00:00Z",
@@ -108,7 +108,7 @@ def test_only_parts_that_a_spreadsheet_would_run_are_escaped(text: str, written:
 
 def test_all_text_is_quoted_and_no_number_is() -> None:
     settlement = a_settlement(domain="a,b;c")
-    back = reversal_transaction(settlement, 1, settlement.cost, NOON, 'say "x"', "ada")
+    back = build_reversal_transaction(settlement, 1, settlement.cost, NOON, 'say "x"', "ada")
     line = FORMS[ExportFormat.CSV].rows(COLUMNS, [back]).decode()
     assert '"a,b;c",1,"true","USD",-1.00,0.00,0.00,-1.00,0.00,0.00,0.00,"' in line
     assert line.endswith(',"say ""x""","ada"\r\n')
@@ -117,11 +117,11 @@ def test_all_text_is_quoted_and_no_number_is() -> None:
 @given(st.integers(-(10**18), 10**18))
 def test_an_amount_of_any_size_is_written_plainly(micros: int) -> None:
     settlement = a_settlement()
-    posted = settlement_transaction(settlement, 1, settlement.cost, NOON, "", "")
+    posted = build_settlement_transaction(settlement, 1, settlement.cost, NOON, "", "")
     assert posted.booking is not None
     posted = posted.model_copy(update={"booking": posted.booking.model_copy(update={"total": micros})})
     line = FORMS[ExportFormat.CSV].rows(COLUMNS, [posted]).decode()
-    assert f",{amount_text(micros)}," in line
+    assert f",{format_micros(micros)}," in line
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="'"), max_size=20))
@@ -144,7 +144,7 @@ def test_a_row_is_one_line_to_every_reader() -> None:
 def test_days_are_utc_for_times_in_any_zone() -> None:
     settlement = a_settlement()
     at = NOON.astimezone(timezone(timedelta(hours=14)))
-    logged = settlement_transaction(settlement, 1, settlement.cost, at, "", "")
+    logged = build_settlement_transaction(settlement, 1, settlement.cost, at, "", "")
     assert csv_rows(logged)[0]["booked_at"] == "2025-03-01T12:00:00Z"
 
 
@@ -160,7 +160,7 @@ def test_what_is_no_booking_is_no_row() -> None:
 
 
 def test_author_column_is_for_finance_only() -> None:
-    names = {audience: [column.name for column in columns_for(audience)] for audience in Audience}
+    names = {audience: [column.name for column in visible_columns(audience)] for audience in Audience}
     assert names[Audience.FINANCE] == [column.name for column in COLUMNS]
     for audience in (Audience.CONSUMER, Audience.AGENT):
         assert names[audience] == [column.name for column in COLUMNS if column.name != "by"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aex_models.contract import FINAL_STATUSES, ContractStatus, Terms
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
-from aex_settlement.rules.settlements import SettlementRefused, check_replay, recompute_cost
+from aex_settlement.rules.settlements import SettlementRefused, recompute_cost, require_same_outcome
 from aex_settlement.rules.transactions import settlement_transaction_id
 from tests.services.settlement.outcomes import NOON, an_outcome, outcomes
 
@@ -66,7 +66,7 @@ def _settled(outcome: OutcomeRecord) -> Settlement:
 
 @given(outcomes())
 def test_repeated_outcome_is_a_replay(outcome: OutcomeRecord) -> None:
-    check_replay(_settled(outcome), outcome, recompute_cost(outcome))
+    require_same_outcome(_settled(outcome), outcome, recompute_cost(outcome))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_repeated_outcome_is_a_replay(outcome: OutcomeRecord) -> None:
 def test_a_settled_contract_that_comes_as_another_outcome_is_refused(change: dict[str, Any], named: str) -> None:
     other = an_outcome(**change)
     with pytest.raises(SettlementRefused, match="settled_otherwise") as refused:
-        check_replay(_settled(an_outcome()), other, recompute_cost(other))
+        require_same_outcome(_settled(an_outcome()), other, recompute_cost(other))
     assert refused.value.detail == f"the contract is settled with another {named}"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest
-from aex_settlement.rules.transactions import is_account, is_consumer_account, transaction_problems
+from aex_settlement.rules.transactions import find_request_problems, is_account, is_consumer_account
 
 
 def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tuple[str, str]]:
@@ -11,7 +11,7 @@ def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tup
         Posting(account=side[0], amount=side[1], currency=side[2] if len(side) > 2 else "USD") for side in sides
     )
     request = TransactionRequest.model_validate({"kind": kind, "postings": postings, "reason": "because"})
-    return [(problem.path, problem.code) for problem in transaction_problems(request)]
+    return [(problem.path, problem.code) for problem in find_request_problems(request)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_unbalanced_transaction_names_its_sum() -> None:
         ),
         reason="because",
     )
-    assert [problem.message for problem in transaction_problems(request)] == [
+    assert [problem.message for problem in find_request_problems(request)] == [
         "Postings sum to +500000 micros (0.50 USD), not to 0"
     ]
 

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from aex_models.settlement import TransactionKind
-from aex_settlement.rules.rollups import VIEWS, groups_of, rollup_changes, update_rollup, view_of
+from aex_settlement.rules.rollups import VIEWS, compute_rollup_changes, groups_of, update_rollup, view_name
 from tests.services.settlement.journal.booking import Moved, Settled, transaction_of
 from tests.services.settlement.outcomes import NOON
 
@@ -18,28 +18,28 @@ def test_a_booking_belongs_to_one_group_of_each_view_by_what_the_view_keeps_apar
     for group in groups:
         named = {"agent": group.agent, "consumer": group.consumer, "domain": group.domain}
         kept = {name: value for name, value in named.items() if value is not None}
-        assert view_of(kept) == group.view
+        assert view_name(kept) == group.view
         assert kept.items() <= {"agent": "bot", "consumer": "acme", "domain": "general"}.items()
         assert (group.currency, group.month) == ("EUR", "2025-03")
-    assert set(rollup_changes([transaction_of(ONE, NOON)])) == set(groups)
+    assert set(compute_rollup_changes([transaction_of(ONE, NOON)])) == set(groups)
 
 
 @pytest.mark.parametrize("requested", [("domain", "agent"), ("agent", "domain"), {"agent", "domain"}])
 def test_view_name_is_independent_of_order(requested: tuple[str, ...]) -> None:
-    assert view_of(requested) == "agent+domain"
+    assert view_name(requested) == "agent+domain"
 
 
 def test_deposits_and_adjustments_are_in_no_rollup() -> None:
     deposit = transaction_of(Moved(1, TransactionKind.DEPOSIT, "platform:cash", "consumer:acme", 5), NOON)
     assert groups_of(deposit) == ()
-    assert rollup_changes([deposit]) == {}
+    assert compute_rollup_changes([deposit]) == {}
 
 
 def test_days_are_kept_in_their_order_whenever_they_are_added() -> None:
     late, early = (transaction_of(Settled(day), _noon_of(day)) for day in (9, 2))
     (everybody, *_) = groups_of(late)
-    first = update_rollup("gen_1", everybody, None, rollup_changes([late])[everybody])
-    both = update_rollup("gen_1", everybody, first, rollup_changes([early, late])[everybody])
+    first = update_rollup("gen_1", everybody, None, compute_rollup_changes([late])[everybody])
+    both = update_rollup("gen_1", everybody, first, compute_rollup_changes([early, late])[everybody])
     assert [(day.day, day.settlements) for day in both.days] == [("2025-03-02", 1), ("2025-03-09", 2)]
 
 

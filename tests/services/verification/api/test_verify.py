@@ -66,7 +66,7 @@ async def test_candidate_hash_equals_that_of_an_attempt() -> None:
 
 async def test_output_outside_i_json_is_refused() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        await grade_without_contract(VerificationBench().deps, ACME, {**BODY, "output": {"n": 2**53 + 1}}, size=0)
+        await grade_without_contract(VerificationBench().deps, ACME, {**BODY, "output": {"n": 2**53 + 1}}, body_bytes=0)
     assert refused.value.code == "not_canonical"
     assert refused.value.errors[0].path == "/output/n"
 
@@ -180,7 +180,7 @@ async def test_verifications_are_bounded_in_number_and_time() -> None:
     bench, grader = VerificationBench(), GraderThatWaits()
     bench.rewire(replace(bench.deps, grader=grader))
     with pytest.raises(TemporarilyUnavailable, match="verification_timed_out"):
-        await grade_without_contract(bench.deps, ACME, BODY, size=0, time_limit_s=0.01)
+        await grade_without_contract(bench.deps, ACME, BODY, body_bytes=0, time_limit_s=0.01)
     grader.queues.clear()
     async with counter(bench) as client, asyncio.TaskGroup() as group:
         everybody = [f"consumer:c{number // MAX_PER_CONSUMER}" for number in range(MAX_TOTAL)]

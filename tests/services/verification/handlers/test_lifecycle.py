@@ -17,7 +17,7 @@ from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.quotas import StorageBounds
 from aex_runtime.telemetry import continue_trace
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.read import (
     find_outcome,
@@ -98,7 +98,7 @@ async def test_read_through_contract_has_the_trace_of_its_award(caller: str | No
     fresh.awards.awards["ctr_elsewhere"] = await VerificationBench().award("ctr_elsewhere")
     fresh.awards.traceparent = AWARDED
     with continue_trace(caller, None, "request"):
-        row = await load_contract(fresh.deps, "ctr_elsewhere")
+        row = await load_or_open_contract(fresh.deps, "ctr_elsewhere")
         attempt = await submit_output(fresh.deps, BOT, "ctr_elsewhere", Candidate(output={"text": GOOD}), NO_KEY)
     [deadline] = [timer for timer in await fresh.timers() if timer.kind == "deadline"]
     assert {each.split("-")[1] for each in (row.traceparent or "", deadline.traceparent or "")} == {TRACE_OF_AWARD}
@@ -123,7 +123,7 @@ async def test_read_of_an_overdue_contract_expires_it_in_its_own_trace(caller: s
 async def test_trace_of_a_contract_is_never_visible(bench: VerificationBench) -> None:
     with continue_trace(AWARDED, None, "process contract.awarded"):
         await bench.award("ctr_traced")
-    row = await load_contract(bench.deps, "ctr_traced")
+    row = await load_or_open_contract(bench.deps, "ctr_traced")
     assert TRACE_OF_AWARD in (row.traceparent or "")
     for reader, role in (("acme", Audience.CONSUMER), ("bot", Audience.AGENT), ("olga", Audience.OPERATOR)):
         rendered = await render_contract(bench.deps, Principal(reader, role), row)

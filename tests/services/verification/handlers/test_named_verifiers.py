@@ -10,7 +10,7 @@ from aex_models.governance import Action, Party
 from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel
 from aex_verification.fair_slots import FairSlots
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.read import load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.slow_jobs import SlowJobs
@@ -111,7 +111,7 @@ async def test_attempts_without_a_slot_are_delayed_uncounted(bench: Verification
         candidate = Candidate(output={"text": GOOD})
         await submit_output(bench.deps, Party(id="bot"), "ctr_2", candidate, NO_KEY)
         await bench.deliver("output.submitted")
-        assert (await load_contract(bench.deps, "ctr_2")).state.status is ContractStatus.PASSED
+        assert (await load_or_open_contract(bench.deps, "ctr_2")).state.status is ContractStatus.PASSED
     await bench.pass_time(timedelta(minutes=2))
     record = await outcome(bench)
     assert (record.final_status, record.attempts_used) == (ContractStatus.PASSED, 1)

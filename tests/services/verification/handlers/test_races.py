@@ -10,7 +10,7 @@ from aex_outcomes.lifecycle.ruling import Ruling
 from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.records import Timer
 from aex_runtime.unit_of_work import Unit
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import cancel_contract, expire_contract, finalise_contract
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.save_contract import DEADLINE
@@ -102,7 +102,7 @@ class RefusingAwards:
 async def test_impossible_contract_id_is_not_found_without_a_call(contract_id: str) -> None:
     deps = replace(VerificationBench().deps, awards=RefusingAwards())
     with pytest.raises(NotFound):
-        await load_contract(deps, contract_id)
+        await load_or_open_contract(deps, contract_id)
 
 
 class GovernanceMeanwhile:

@@ -104,7 +104,9 @@ async def test_text_of_a_crashed_verifier_reaches_no_reader(
     row = await grade(bench, CRASH)
     assert "canary" not in row.model_dump_json()
     for audience in (Audience.AGENT, Audience.CONSUMER, Audience.OPERATOR):
-        view = project(await make_attempt_view(bench.deps, row, early=True), audience, Disclosure(output=True))
+        view = project(
+            await make_attempt_view(bench.deps, row, with_unreleased_result=True), audience, Disclosure(output=True)
+        )
         assert "canary" not in str(view)
     assert "canary" not in "".join(capsys.readouterr())
     assert "canary" not in str([event.data for event in bench.events])

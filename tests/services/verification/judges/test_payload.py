@@ -40,21 +40,21 @@ def test_decisive_fields_are_strict(changed: dict[str, Any]) -> None:
 
 
 def test_optional_fields_may_be_missing_null_or_further() -> None:
-    assert payload(passed=True, override="gate").as_review() == payload().as_review()
+    assert payload(passed=True, override="gate").to_stored_review() == payload().to_stored_review()
     few = {"outcome_verdict", "scientific_validity", "confidence", "recommendation"}
     for name in few:
         with pytest.raises(ValidationError, match=name):
             ReviewPayload.model_validate({key: value for key, value in ACCEPTING.items() if key != name})
-    review = ReviewPayload.model_validate({key: ACCEPTING[key] for key in few}).as_review()
+    review = ReviewPayload.model_validate({key: ACCEPTING[key] for key in few}).to_stored_review()
     assert review.reasoning_sound is None
     assert review.values_plausible is None
-    assert payload(reasoning_sound=None).as_review().reasoning_sound is None
+    assert payload(reasoning_sound=None).to_stored_review().reasoning_sound is None
 
 
 def test_mismatches_that_a_model_names_are_secret() -> None:
     review = payload(
         value_mismatches=[{"name": "mean", "claimed": 11, "actual": -0.4, "severity": "critical"}]
-    ).as_review()
+    ).to_stored_review()
     assert review.value_mismatches == (
         ValueMismatch(name="mean", claimed=11, actual=-0.4, severity=MismatchSeverity.CRITICAL, secret=True),
     )
@@ -62,9 +62,9 @@ def test_mismatches_that_a_model_names_are_secret() -> None:
 
 @given(st.lists(st.text(max_size=5), max_size=5), st.text(max_size=5), st.sampled_from([1, MAX_REASONING_CHARS]))
 def test_texts_are_bounded_and_can_be_stored(issues: list[str], reasoning: str, times: int) -> None:
-    review = payload(issues=[each * times for each in issues] * 10, reasoning=reasoning * times).as_review()
+    review = payload(issues=[each * times for each in issues] * 10, reasoning=reasoning * times).to_stored_review()
     assert len(review.issues) <= MAX_ITEMS
     assert all(len(each) <= MAX_ITEM_CHARS for each in review.issues)
     assert len(review.reasoning) <= MAX_REASONING_CHARS
     assert "\x00" not in review.model_dump_json()
-    assert payload(reasoning="x" * 10_000).as_review().reasoning.endswith("x…")
+    assert payload(reasoning="x" * 10_000).to_stored_review().reasoning.endswith("x…")

@@ -6,8 +6,8 @@ from aex_models.contract import MAX_INLINE_BYTES, MAX_TOTAL_BYTES, Artifact
 from aex_runtime.errors import InvalidRequest
 from aex_verification.rules.candidates import (
     MAX_CLAIMS,
-    check_artifacts,
-    check_total_size,
+    find_artifact_problems,
+    find_size_problems,
     inline_size,
     refuse_excess_claims,
 )
@@ -31,22 +31,22 @@ def test_inline_size_counts_bytes(size: int) -> None:
 
 def test_bounds_are_inclusive() -> None:
     largest = text("x" * MAX_INLINE_BYTES)
-    assert check_artifacts([largest]) == []
-    assert check_total_size([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES) == []
-    (problem,) = check_total_size([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES + 1)
+    assert find_artifact_problems([largest]) == []
+    assert find_size_problems([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES) == []
+    (problem,) = find_size_problems([largest], MAX_TOTAL_BYTES - MAX_INLINE_BYTES + 1)
     assert (problem.path, problem.code) == ("/artifacts", "artifacts_too_large")
 
 
 def test_oversized_content_has_the_pointer_of_its_field() -> None:
     too_large = MAX_INLINE_BYTES + 1
-    problems = check_artifacts([text("a", "a"), text("x" * too_large, "b"), encoded(b"x" * too_large, "c")])
+    problems = find_artifact_problems([text("a", "a"), text("x" * too_large, "b"), encoded(b"x" * too_large, "c")])
     assert [each.path for each in problems] == ["/artifacts/1/content", "/artifacts/2/content_base64"]
     assert {each.code for each in problems} == {"artifact_too_large"}
     assert all("PUT /v1/artifacts" in each.message for each in problems)
 
 
 def test_each_duplicate_name_is_a_problem() -> None:
-    problems = check_artifacts([text("1", "a"), text("2", "b"), text("3", "a"), encoded(b"4", "a")])
+    problems = find_artifact_problems([text("1", "a"), text("2", "b"), text("3", "a"), encoded(b"4", "a")])
     assert [(each.path, each.code) for each in problems] == [
         ("/artifacts/2/name", "duplicate_name"),
         ("/artifacts/3/name", "duplicate_name"),

@@ -9,11 +9,11 @@ from aex_models.work import EvaluationBlob
 from aex_verification.rules.checks import (
     OWN_DATA_ALONE,
     UnreadableFindings,
-    has_criteria_trial,
-    has_data_trial,
+    find_data_warnings,
     is_slow_trial,
+    needs_criteria_trial,
+    needs_data_trial,
     parse_findings,
-    warn_about_data,
 )
 
 CODE = {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): return 1"}]}
@@ -48,7 +48,7 @@ def blob(**fields: Any) -> EvaluationBlob:
     ids=["nothing", "a reference alone", "a reference and criteria", "code", "science alone", "own raw data"],
 )
 def test_trials_follow_from_the_evaluation_data(given: EvaluationBlob, criteria: bool, data: bool, slow: bool) -> None:
-    assert (has_criteria_trial(given), has_data_trial(given), is_slow_trial(given)) == (criteria, data, slow)
+    assert (needs_criteria_trial(given), needs_data_trial(given), is_slow_trial(given)) == (criteria, data, slow)
 
 
 def science(**fields: Any) -> Science:
@@ -70,14 +70,14 @@ def problem(fault: Fault, **fields: Any) -> DataProblem:
     ids=["of a statistic", "of both", "of a file", "of neither"],
 )
 def test_problem_has_the_pointer_of_statistic_or_file(found: dict[str, str], path: str) -> None:
-    [reported] = warn_about_data(science(), None, Examination(problems=(problem(Fault.PLATFORM, **found),)))
+    [reported] = find_data_warnings(science(), None, Examination(problems=(problem(Fault.PLATFORM, **found),)))
     assert (reported.path, reported.code) == (path, "column_missing")
     assert "no candidate has a verdict" in reported.suggestion
 
 
 @pytest.mark.parametrize(("name", "what"), [("mean_fitness", "mut_score"), ("gone", "it")])
 def test_missing_column_is_read_from_agents_files(name: str, what: str) -> None:
-    [reported] = warn_about_data(science(), None, Examination(problems=(problem(Fault.AGENT, name=name),)))
+    [reported] = find_data_warnings(science(), None, Examination(problems=(problem(Fault.AGENT, name=name),)))
     assert reported.code == OWN_DATA_ALONE
     assert reported.message == f"No file of the work's own data has {what}: it is recomputed from agents' files"
 
@@ -88,7 +88,7 @@ def computed(*names: str) -> Examination:
 
 
 def test_missing_score_column_is_warned_of_with_candidates() -> None:
-    [reported] = warn_about_data(science(statistics=[]), DOMAIN, computed())
+    [reported] = find_data_warnings(science(statistics=[]), DOMAIN, computed())
     assert (reported.path, reported.code) == ("/science/data", "recipes_not_served")
     assert "score column of dms (score): claims of mean_score are not recomputed" in reported.message
 
@@ -107,7 +107,7 @@ def test_missing_score_column_is_warned_of_with_candidates() -> None:
 def test_recipes_are_warned_of_only_where_required_and_unserved(
     demanded: Science, domain: Domain | None, examination: Examination
 ) -> None:
-    assert warn_about_data(demanded, domain, examination) == ()
+    assert find_data_warnings(demanded, domain, examination) == ()
 
 
 def finding(message: str = "It loops") -> dict[str, str]:

@@ -14,7 +14,7 @@ from aex_models.rollout import parse_correlation_id
 from aex_models.work import FeedbackLevel
 from aex_outcomes import score_rollout
 from aex_outcomes.rollouts import recount_rollout
-from aex_verification.rules.outcomes import OutcomeFormat, format_outcome, is_paid_for
+from aex_verification.rules.outcomes import OutcomeFormat, format_export_line, is_paid_for
 from tests.libs.models.results import a_result
 from tests.services.settlement.outcomes import an_outcome, outcomes
 
@@ -39,7 +39,7 @@ def test_paid_candidate_is_readable(record: OutcomeRecord | None, readable: bool
 
 
 def rollout(record: OutcomeRecord, audience: Audience = Audience.OPERATOR) -> dict[str, Any] | None:
-    line = format_outcome(record, audience, OutcomeFormat.ROLLOUTS)
+    line = format_export_line(record, audience, OutcomeFormat.ROLLOUTS)
     return None if line is None else dict(json.loads(line))
 
 
@@ -105,7 +105,7 @@ def test_inference_url_is_the_agents_web_address(named: Any, reported: str) -> N
 def test_lines_are_ascii_and_one_each() -> None:
     record = an_outcome(domain="caf\u00e9\u2028", final_result={"text": "a\nb\u2028c\u0085d"})
     for written in OutcomeFormat:
-        line = format_outcome(record, Audience.CONSUMER, written)
+        line = format_export_line(record, Audience.CONSUMER, written)
         assert line is not None
         assert line.isascii()
         assert line.count(b"\n") == 1

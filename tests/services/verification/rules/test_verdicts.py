@@ -11,9 +11,9 @@ from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionRe
 from aex_models.science import ReviewFailure, ScienceResult
 from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_outcomes.config import DATA_SANDBOX
-from aex_verification.rules.records import Policy, verification_lease
+from aex_verification.rules.records import Policy, compute_verification_lease
 from aex_verification.rules.verdicts import (
-    count_custom_runs,
+    count_max_custom_runs,
     custom_time_limit_s,
     lacks_sandbox,
     needs_custom_code,
@@ -102,7 +102,7 @@ def test_criterion_on_custom_code_needs_it(required: SuccessCriteria | None, nee
 def test_each_criterion_on_custom_code_is_a_run(
     required: SuccessCriteria | None, evaluation: Evaluation | None, runs: int
 ) -> None:
-    assert count_custom_runs(required, evaluation) == runs
+    assert count_max_custom_runs(required, evaluation) == runs
 
 
 def test_time_of_all_runs_is_bounded() -> None:
@@ -116,5 +116,5 @@ def test_missing_sandbox_is_recognised() -> None:
 
 def test_lease_outlasts_reading_and_review() -> None:
     reading, reviewing = timedelta(milliseconds=DATA_SANDBOX.timeout_ms), timedelta(seconds=180)
-    assert verification_lease(reading, reviewing) > 2 * reading + reviewing
-    assert verification_lease(timedelta(0), timedelta(0)) == Policy().verification_lease
+    assert compute_verification_lease(reading, reviewing) > 2 * reading + reviewing
+    assert compute_verification_lease(timedelta(0), timedelta(0)) == Policy().verification_lease

@@ -8,7 +8,7 @@ from aex_models.events import ContractAwarded, parse_event_data
 from aex_models.work import WorkStatus
 from aex_runtime.errors import NotFound
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
-from aex_work_publisher.handlers.read_work import get_award, get_awarded_contract
+from aex_work_publisher.handlers.read_work import get_award, get_award_event_and_trace
 from tests.services.work_publisher.kit import NO_KEY, Shop
 from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, REF, RIVAL, WORK_ID, record
 
@@ -29,7 +29,7 @@ async def test_award_changes_the_work_and_emits_an_event(shop: Shop) -> None:
     assert printed.evaluation == REF
     assert printed.work.evaluation is None
     assert str(printed.terms.fee_rate) == "0.05"
-    awarded, _ = await get_awarded_contract(shop.deps, effect.resource_id)
+    awarded, _ = await get_award_event_and_trace(shop.deps, effect.resource_id)
     assert project_event_data(awarded) == event.data
     for stranger in (RIVAL, OTHER_BOT):
         with pytest.raises(NotFound):

@@ -10,12 +10,12 @@ from aex_models.evaluation import Evaluation
 from aex_models.governance import Party
 from aex_models.work import CheckedWork, EvaluationBlob, Problem, Work, WorkStatus, WorkSubmission
 from aex_work_publisher.rules.publication import (
-    awarded_contract,
     build_award,
-    build_record,
-    resubmission,
-    secrets_of,
-    submitted_event,
+    build_awarded_event,
+    build_evaluation_blob,
+    build_submitted_event,
+    build_work_record,
+    rebuild_submission_body,
     with_secrets,
 )
 from aex_work_publisher.rules.records import StoredCheck, WorkRecord
@@ -39,7 +39,7 @@ CUSTOM = {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): re
 
 def secrets(**changes: Any) -> tuple[WorkSubmission, EvaluationBlob]:
     posted = WorkSubmission.model_validate(submission(**changes))
-    blob = secrets_of(posted, lambda: "5" * 64)
+    blob = build_evaluation_blob(posted, lambda: "5" * 64)
     assert blob is not None
     return posted, blob
 
@@ -48,7 +48,7 @@ def test_work_is_open_unless_it_has_custom_code() -> None:
     assert record().status is WorkStatus.OPEN
     work = record(evaluation=CUSTOM)
     assert work.status is WorkStatus.CHECKING
-    assert submitted_event(work).custom_metrics
+    assert build_submitted_event(work).custom_metrics
 
 
 def test_record_has_no_secrets() -> None:
@@ -88,7 +88,7 @@ def test_all_secrets_of_a_submission_go_into_the_blob() -> None:
 def test_award_has_the_demands_of_science_without_secrets() -> None:
     work = record(WorkStatus.OPEN, science=SCIENCE)
     award = build_award(work, CONTRACT_ID, "bot", Decimal(1), Decimal(0), NOW)
-    carried = canonical_bytes(project_event_data(awarded_contract(work, award)))
+    carried = canonical_bytes(project_event_data(build_awarded_event(work, award)))
     assert b"mean_fitness" in carried
     assert b"canary" not in carried
     assert DATA_DIGEST.encode() not in carried
@@ -97,7 +97,7 @@ def test_award_has_the_demands_of_science_without_secrets() -> None:
 def test_work_becomes_its_submission() -> None:
     posted, blob = secrets(science=SCIENCE)
     work = with_secrets(record(science=SCIENCE), blob)
-    assert WorkSubmission.model_validate(resubmission(work)) == posted
+    assert WorkSubmission.model_validate(rebuild_submission_body(work)) == posted
 
 
 def test_findings_of_the_check_are_visible_with_the_secrets() -> None:
@@ -125,11 +125,11 @@ def test_blob_of_an_untried_work_has_the_secrets_only(changes: dict[str, Any]) -
 
 
 def test_a_submission_without_secrets_needs_no_blob() -> None:
-    assert secrets_of(WorkSubmission.model_validate(submission(evaluation=None)), lambda: "5" * 64) is None
+    assert build_evaluation_blob(WorkSubmission.model_validate(submission(evaluation=None)), lambda: "5" * 64) is None
 
 
 def test_the_event_reports_what_verification_can_prepare() -> None:
-    printed = submitted_event(record())
+    printed = build_submitted_event(record())
     assert printed.model_dump() == {
         "work_id": WORK_ID,
         "has_cpa": True,
@@ -138,13 +138,13 @@ def test_the_event_reports_what_verification_can_prepare() -> None:
         "evaluation": REF.model_dump(),
         "custom_metrics": False,
     }
-    assert not submitted_event(record(success_criteria=None)).has_cpa
+    assert not build_submitted_event(record(success_criteria=None)).has_cpa
 
 
 def test_every_field_of_a_submission_arrives_in_the_work() -> None:
     posted = WorkSubmission.model_validate(
         submission(domain="bio/dms", verification={"max_attempts": 5, "deadline_s": 60, "feedback": "full"})
     )
-    work = build_record(posted, WORK_ID, Party(id="acme"), None, NOW).work
+    work = build_work_record(posted, WORK_ID, Party(id="acme"), None, NOW).work
     open_fields = set(WorkSubmission.model_fields) - {"evaluation", "science"}
     assert {name: getattr(work, name) for name in open_fields} == {name: getattr(posted, name) for name in open_fields}

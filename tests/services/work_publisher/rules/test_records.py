@@ -3,7 +3,7 @@ import pytest
 from aex_models.audiences import Audience
 from aex_models.work import WorkStatus
 from aex_runtime.identity.principals import Principal
-from aex_work_publisher.rules.records import may_see, visible_sets
+from aex_work_publisher.rules.records import may_see, visible_index_filters
 from tests.services.work_publisher.samples import ACME, BOT, OTHER_BOT, RIVAL, given, record
 
 
@@ -23,16 +23,16 @@ def test_work_is_visible_to_its_consumer_and_agent_and_to_all_agents_while_open(
 def test_other_roles_see_no_works(role: Audience) -> None:
     reader = Principal("acme", role)
     assert not may_see(record(), reader)
-    assert visible_sets(reader, None) == ()
+    assert visible_index_filters(reader, None) == ()
 
 
 def test_a_consumer_lists_its_own() -> None:
-    assert visible_sets(ACME, None) == ({"consumer_id": "acme"},)
-    assert visible_sets(ACME, WorkStatus.CHECKING) == ({"consumer_id": "acme", "status": "checking"},)
+    assert visible_index_filters(ACME, None) == ({"consumer_id": "acme"},)
+    assert visible_index_filters(ACME, WorkStatus.CHECKING) == ({"consumer_id": "acme", "status": "checking"},)
 
 
 def test_an_agent_lists_what_is_open_and_what_is_its_own() -> None:
-    assert visible_sets(BOT, None) == ({"status": "open"}, {"agent_id": "bot"})
-    assert visible_sets(BOT, WorkStatus.OPEN) == ({"status": "open"},)
-    assert visible_sets(BOT, WorkStatus.COMPLETED) == ({"agent_id": "bot", "status": "completed"},)
-    assert visible_sets(BOT, WorkStatus.CHECKING) == ({"agent_id": "bot", "status": "checking"},)
+    assert visible_index_filters(BOT, None) == ({"status": "open"}, {"agent_id": "bot"})
+    assert visible_index_filters(BOT, WorkStatus.OPEN) == ({"status": "open"},)
+    assert visible_index_filters(BOT, WorkStatus.COMPLETED) == ({"agent_id": "bot", "status": "completed"},)
+    assert visible_index_filters(BOT, WorkStatus.CHECKING) == ({"agent_id": "bot", "status": "checking"},)

@@ -1,1 +1,1 @@
-"""Commands of governance for `aex` (entry point `aex.commands`; extra `commands`)."""
+"""Commands that governance adds to `aex` (entry point `aex.commands`; extra `commands`)."""

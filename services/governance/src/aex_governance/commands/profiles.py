@@ -1,4 +1,4 @@
-"""Command `aex profiles rebuild`: builds the projections again from the log."""
+"""Command `aex profiles rebuild`: rebuild governance's projections from its log."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 @app.callback()
 def profiles() -> None:
-    """Keep `rebuild` a sub-command though it is the only one."""
+    """Keep `rebuild` a sub-command although it is the only one."""
 
 
 @app.command("rebuild", epilog="Example: `aex profiles rebuild --data-dir .aex`")
@@ -36,7 +36,7 @@ def rebuild_command(
     data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Build profiles, recent counts and the indexes of texts again from the log.
+    """Rebuild profiles, recent counts and the indexes of texts from the log.
 
     Works beside a running suite, which reads the old projections until the new ones are complete. The next rebuild
     resumes one that was killed. Exits with 0 on success, 1 on failure, 2 for bad input.

@@ -1,1 +1,1 @@
-"""Handlers: the use cases of the service."""
+"""Use cases of the service: validation of attempts, holds, agents' profiles, and rebuilds."""

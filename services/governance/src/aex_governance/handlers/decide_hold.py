@@ -10,10 +10,10 @@ from aex_governance.repository import (
     HOLDS_OF_RULES,
     VALIDATIONS,
     HoldTrace,
+    build_rule_entries,
     hold_id_of,
-    holds_of_rules,
 )
-from aex_governance.rules.evidence import tidy_reason
+from aex_governance.rules.evidence import require_valid_reason
 from aex_models.events import OutcomeHeld, OutcomeReviewed
 from aex_models.governance import Hold, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict, NotFound
@@ -27,11 +27,12 @@ from aex_runtime.unit_of_work import Unit
 async def decide_hold(
     deps: Deps, operator_id: str, hold_id: str, decision: HoldDecision, request: IdempotentRequest
 ) -> Effect:
-    """Record the decision and emit `outcome.reviewed`.
+    """Record an operator's decision on a hold and emit `outcome.reviewed`, once per idempotency key.
 
-    Raises `Conflict` for a second decision, `InvalidRequest` for a blank or long reason, and `NotFound`.
+    The effect's resource is the hold's id. Raises `NotFound`, `Conflict` if the hold is decided already, and
+    `InvalidRequest` for a blank or long reason.
     """
-    tidied = decision.model_copy(update={"reason": tidy_reason(decision.reason)})
+    tidied = decision.model_copy(update={"reason": require_valid_reason(decision.reason)})
 
     async def decide_once(unit: Unit) -> str:
         stored = await unit.get(HOLDS, key_of(hold_id))
@@ -43,7 +44,7 @@ async def decide_hold(
             raise Conflict("already_decided", f"This hold was decided before by {by}; the first decision stands")
         decided = _decided_hold(stored.record, tidied, operator_id, unit.now)
         unit.update(HOLDS, stored, decided)
-        for key, entry in holds_of_rules(decided).items():
+        for key, entry in build_rule_entries(decided).items():
             unit.put(HOLDS_OF_RULES, key, entry)
         unit.measures.count(HOLDS_DECIDED_TOTAL, tidied.decision)
         reviewed = OutcomeReviewed(
@@ -77,7 +78,10 @@ def _decided_hold(hold: Hold, decision: HoldDecision, operator_id: str, now: dat
 
 
 async def open_hold(deps: Deps, event: OutcomeHeld) -> None:
-    """Open a hold for the attempt, once. Its parties are in the log if the attempt was validated."""
+    """Open a hold for the attempt of an `outcome.held` event; a repeated event changes nothing.
+
+    Agent, consumer and work are taken from the attempt's validation, and stay unknown if there is none.
+    """
     hold_id = hold_id_of(event.attempt_id)
 
     async def open_once(unit: Unit) -> None:
@@ -98,7 +102,7 @@ async def open_hold(deps: Deps, event: OutcomeHeld) -> None:
             domain=request.domain if request else None,
         )
         unit.create(HOLDS, key_of(hold_id), hold)
-        for key, entry in holds_of_rules(hold).items():
+        for key, entry in build_rule_entries(hold).items():
             unit.create(HOLDS_OF_RULES, key, entry)
         traceparent = current_trace_context().get("traceparent")
         if traceparent is not None:

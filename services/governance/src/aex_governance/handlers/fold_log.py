@@ -1,4 +1,7 @@
-"""Folding a log into the generation that is being built, from its first key to its last."""
+"""Rebuild step that adds the records of one log to a new generation of the projections.
+
+A generation is one full build of the projections. Records are read by key, in pages.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -8,9 +11,17 @@ from typing import Any, ClassVar
 
 import structlog
 
-from aex_governance.repository import OUTCOMES, REBUILD_MARKS, TABLES, VALIDATIONS, RebuildMark, mark_key, projected_key
+from aex_governance.repository import (
+    OUTCOMES,
+    REBUILD_MARKS,
+    TABLES,
+    VALIDATIONS,
+    RebuildMark,
+    projected_key,
+    rebuild_mark_key,
+)
 from aex_governance.rules.projection_documents import LogRecord, Projected
-from aex_governance.rules.projection_increments import apply_increment, record_increments
+from aex_governance.rules.projection_increments import apply_increment, compute_increments
 from aex_governance.rules.projection_merging import merge_documents
 from aex_models.backoff import Backoff
 from aex_runtime.clock import Clock
@@ -22,27 +33,30 @@ from aex_runtime.store.table import Stored, Table
 
 _PAGE = 200
 _MAX_DOCUMENTS = 400
-"""Documents of one transaction, or a few more: a record changes at most about twenty, and a store takes 500 writes."""
+"""Target for the documents written in one transaction. One record adds up to about twenty; a store takes 500 writes."""
 _MAX_ATTEMPTS = 12
 _PAUSE = Backoff(first=timedelta(milliseconds=20), cap=timedelta(seconds=2))
 _KEYS = 16**4
-"""Keys begin with four hexadecimal digits of a hash, which tell the share of the log before a key."""
+"""Values of the first four hexadecimal digits of a key, from which the share of the log already read is estimated."""
 _log = structlog.get_logger("aex_governance.fold_log")
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilder:
-    """The collaborators of a rebuild. It needs no rules: the log holds their decisions."""
+    """Collaborators of a rebuild: store, clock, ids and progress callback.
+
+    It needs no fraud rules, because the log holds their decisions.
+    """
 
     store: Store
     clock: Clock
     ids: Ids
     report: Callable[[str, int, int], None]
-    """Receives the log, the records done, and their total, which is an estimate until the end."""
+    """Progress callback: log, records done, and their total, which is an estimate until the end of the log."""
 
 
 class ProjectionChanges:
-    """Changes by table and key: one for each document, however many records add to it."""
+    """Changes to the documents of a generation, collected from several records; one change per document."""
 
     def __init__(self, generation: int) -> None:
         self._generation = generation
@@ -52,14 +66,14 @@ class ProjectionChanges:
         return sum(map(len, self._changes.values()))
 
     def add(self, record: LogRecord) -> None:
-        """Add the changes of a record."""
-        for each in record_increments(record):
+        """Add the changes that a record of the log makes."""
+        for each in compute_increments(record):
             changes = self._changes.setdefault(each.kind, {})
             key = projected_key(self._generation, each.key)
             changes[key] = apply_increment(changes.get(key), each)
 
-    async def documents(self, transaction: Transaction) -> list[tuple[Table[Any], str, Projected]]:
-        """Return the stored documents with the changes."""
+    async def merge_with_stored(self, transaction: Transaction) -> list[tuple[Table[Any], str, Projected]]:
+        """Return each changed document with its table and key: the stored one merged with its change."""
         found: list[tuple[Table[Any], str, Projected]] = []
         for kind, changes in self._changes.items():
             table: Table[Any] = TABLES[kind]
@@ -70,10 +84,11 @@ class ProjectionChanges:
 
 
 @dataclass(slots=True)
-class FoldLog:
-    """Folds a log once: each record either named the generation when it was logged, or is folded here.
+class LogFold:
+    """Fold of one log: adds each record of the log to a generation exactly once.
 
-    The mark moves in the transaction that folds the records before it, so that a resumed rebuild counts each once.
+    A record that lists the generation was added to it when it was logged, and is skipped. A stored mark moves in the
+    transaction that adds the records before it, so an interrupted fold resumes there.
     """
 
     TABLES: ClassVar[Mapping[str, Table[Any]]] = {"validations": VALIDATIONS, "outcomes": OUTCOMES}
@@ -82,10 +97,13 @@ class FoldLog:
     generation: int
     log: str
     max_documents: int = _MAX_DOCUMENTS
-    """Lower while others keep writing the same documents."""
+    """Documents per transaction. It is halved after a conflict and doubled after a success."""
 
     async def run(self) -> RebuildMark:
-        """Fold to the end of the log. Raises `LeaseLost`, `StoreUnavailable`."""
+        """Add the records from the stored mark to the end of the log, and return the final mark.
+
+        Raises `LeaseLost`, `StoreUnavailable`, and `Contention` after 12 conflicts on one page.
+        """
         store, table = self.rebuilder.store, self.TABLES[self.log]
         stored = await REBUILD_MARKS.get(store, self._key)
         mark = stored.record if stored else RebuildMark()
@@ -97,7 +115,7 @@ class FoldLog:
 
     @property
     def _key(self) -> str:
-        return mark_key(self.generation, self.log)
+        return rebuild_mark_key(self.generation, self.log)
 
     async def _fold_page(self, mark: RebuildMark, page: Sequence[Stored[Any]]) -> RebuildMark:
         remaining = list(page)
@@ -111,7 +129,7 @@ class FoldLog:
         return mark
 
     async def _fold_part(self, mark: RebuildMark, records: Sequence[Stored[Any]]) -> RebuildMark:
-        """Fold as many records as one transaction takes. Raises `Contention` after bounded attempts."""
+        """Add as many of the records as one transaction takes. Raises `Contention` after 12 conflicts."""
         attempt = 0
         while True:
             moved, changes = self._collect(mark, records)
@@ -127,7 +145,10 @@ class FoldLog:
                 return committed
 
     async def _back_off_from(self, error: Exception, attempt: int) -> None:
-        """Wait, and fold fewer documents: others write them too, or they are too large for one transaction."""
+        """Wait before the next try, and halve the number of documents per transaction.
+
+        Called after a conflict with other writers, or for documents too large for one transaction.
+        """
         self.max_documents = max(self.max_documents // 2, 1)
         delay_s = _PAUSE.delay(attempt, self.rebuilder.ids.jitter()).total_seconds()
         _log.info(
@@ -153,13 +174,16 @@ class FoldLog:
         return RebuildMark(after=after, read=mark.read + read, folded=mark.folded + folded), changes
 
     async def _commit(self, before: RebuildMark, moved: RebuildMark, changes: ProjectionChanges) -> RebuildMark:
-        """Write the changes and return the mark: a later one if this commit was made and its answer lost."""
+        """Write the changes and the mark, and return the stored mark.
+
+        If this commit was made before and its answer was lost, nothing is written and the stored mark is returned.
+        """
 
         async def write(transaction: Transaction) -> RebuildMark:
             stored = await REBUILD_MARKS.get(transaction, self._key)
             if stored is not None and stored.record != before:
                 return stored.record
-            for table, key, document in await changes.documents(transaction):
+            for table, key, document in await changes.merge_with_stored(transaction):
                 transaction.put(table.collection, key, *table.encode(document))
             transaction.put(REBUILD_MARKS.collection, self._key, *REBUILD_MARKS.encode(moved))
             return moved

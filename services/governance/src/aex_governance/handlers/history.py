@@ -1,4 +1,4 @@
-"""History of an agent and its domain: read for the rules, and extended by each record of the log."""
+"""History of agents and domains: reads of it for the rules, and updates by each new record of the log."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from aex_governance.deps import Deps
-from aex_governance.repository import DOMAINS, OUTCOMES, PROFILES, RECENT, TABLES, projected_key, read_head
+from aex_governance.repository import DOMAINS, OUTCOMES, PROFILES, RECENT, TABLES, projected_key, read_projection_head
 from aex_governance.rules.case import RecentCounts
 from aex_governance.rules.histogram import Histogram
 from aex_governance.rules.projection_documents import (
@@ -19,11 +19,11 @@ from aex_governance.rules.projection_documents import (
     Projected,
     domain_key,
     profile_key,
-    recent_key,
+    recent_shard_key,
 )
-from aex_governance.rules.projection_increments import Increment, apply_increment, record_increments
+from aex_governance.rules.projection_increments import Increment, apply_increment, compute_increments
 from aex_governance.rules.projection_merging import sum_histograms
-from aex_governance.rules.statistical_outlier import metrics_without_history
+from aex_governance.rules.statistical_outlier import find_metrics_without_history
 from aex_models.events import OutcomeVerified
 from aex_models.governance import ValidationRequest
 from aex_runtime.clock import epoch_micros
@@ -36,13 +36,13 @@ DocumentKey = tuple[type[Projected], str]
 
 
 History = tuple[Mapping[str, Histogram], Mapping[str, Histogram], RecentCounts]
-"""Histograms of the agent and of the domain, and recent counts: the last fields of a `RuleCase`."""
+"""Histograms of the agent, histograms of its domain, and recent counts, as the last fields of `RuleCase`."""
 
 
 async def read_history(deps: Deps, request: ValidationRequest, generation: int) -> History:
-    """Return the history for a request.
+    """Return the history that the rules need for this request, from one generation of the projections.
 
-    It is read before the transaction of the validation: a moment's delay does not matter.
+    It is read before the transaction of the validation, so it may lack records committed in between.
     """
     histograms = _read_histograms(deps, request, generation)
     (own, domain), recent = await asyncio.gather(histograms, _read_recent(deps, request, generation))
@@ -52,7 +52,7 @@ async def read_history(deps: Deps, request: ValidationRequest, generation: int) 
 async def _read_histograms(
     deps: Deps, request: ValidationRequest, generation: int
 ) -> tuple[Mapping[str, Histogram], Mapping[str, Histogram]]:
-    """Return the agent's histograms, and the domain's for metrics with too few values."""
+    """Return the agent's histograms, and the domain's for metrics with too few values of the agent."""
     config = deps.rules.get("statistical_outlier")
     if config is None or not config.enabled:
         return {}, {}
@@ -60,7 +60,7 @@ async def _read_histograms(
     keys = [projected_key(generation, profile_key(agent_id, domain, shard)) for shard in range(PROFILE_SHARDS)]
     shards = await PROFILES.get_many(deps.store, keys)
     own = _histograms((each.tally for each in shards if each), request.extracted_metrics)
-    names = metrics_without_history(request, own, config.thresholds)
+    names = find_metrics_without_history(request, own, config.thresholds)
     if not names:
         return own, {}
     keys = [projected_key(generation, domain_key(domain, shard)) for shard in range(DOMAIN_SHARDS)]
@@ -70,7 +70,7 @@ async def _read_histograms(
 
 def _histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> Mapping[str, Histogram]:
     sums = sum_histograms(tallies, names)
-    return {name: Histogram.from_coarse(each.counts, each.level) for name, each in sums.items()}
+    return {name: Histogram.from_merged_buckets(each.counts, each.level) for name, each in sums.items()}
 
 
 async def _read_recent(deps: Deps, request: ValidationRequest, generation: int) -> RecentCounts:
@@ -82,7 +82,7 @@ async def _read_recent(deps: Deps, request: ValidationRequest, generation: int) 
     last = epoch_micros(now) // _MINUTE
     parties = (None, request.consumer.id)
     keys = [
-        projected_key(generation, recent_key(request.agent.id, consumer_id, hour, shard))
+        projected_key(generation, recent_shard_key(request.agent.id, consumer_id, hour, shard))
         for consumer_id in parties
         for hour in range(first // 60, last // 60 + 1)
         for shard in range(RECENT_SHARDS)
@@ -98,12 +98,15 @@ async def _read_recent(deps: Deps, request: ValidationRequest, generation: int) 
 
 @dataclass(frozen=True, slots=True)
 class LoadedDocuments:
-    """The stored documents that a record adds to, by type and key."""
+    """Stored documents that a new record will change, by type and key.
+
+    The value is None for a document that does not exist yet.
+    """
 
     documents: Mapping[DocumentKey, Stored[Any] | None]
 
     def records(self, kind: type[Projected], generation: int) -> list[Any]:
-        """Return the records of one type in one generation."""
+        """Return the existing documents of one type in one generation."""
         start = projected_key(generation, "")
         return [
             stored.record
@@ -112,11 +115,11 @@ class LoadedDocuments:
         ]
 
 
-async def load_increments(unit: Unit, additions: Sequence[Increment], generations: Sequence[int]) -> LoadedDocuments:
-    """Read the documents that the increments add to, all collections concurrently."""
+async def load_increments(unit: Unit, increments: Sequence[Increment], generations: Sequence[int]) -> LoadedDocuments:
+    """Read the stored documents that the increments will change, in each of the generations."""
     keys_by_kind: dict[type[Projected], list[str]] = {}
     for generation in generations:
-        for each in additions:
+        for each in increments:
             keys_by_kind.setdefault(each.kind, []).append(projected_key(generation, each.key))
     found = await asyncio.gather(*(unit.get_many(TABLES[kind], keys) for kind, keys in keys_by_kind.items()))
     pairs = zip(keys_by_kind.items(), found, strict=True)
@@ -126,11 +129,14 @@ async def load_increments(unit: Unit, additions: Sequence[Increment], generation
 
 
 def save_increments(
-    unit: Unit, loaded: LoadedDocuments, additions: Sequence[Increment], generations: Sequence[int]
+    unit: Unit, loaded: LoadedDocuments, increments: Sequence[Increment], generations: Sequence[int]
 ) -> None:
-    """Write the documents with the increments in every generation, except unchanged ones."""
+    """Write the loaded documents with the increments added, in each generation.
+
+    A document that an increment does not change is not written.
+    """
     for generation in generations:
-        for each in additions:
+        for each in increments:
             key = projected_key(generation, each.key)
             stored = loaded.documents[each.kind, key]
             record = apply_increment(stored.record if stored else None, each)
@@ -140,8 +146,8 @@ def save_increments(
                 unit.update(TABLES[each.kind], stored, record)
 
 
-async def log_outcome(deps: Deps, event: OutcomeVerified) -> None:
-    """Append the outcome to the log and count it, once for each contract."""
+async def append_outcome_to_log(deps: Deps, event: OutcomeVerified) -> None:
+    """Append a contract's outcome to the log and add it to the projections; a repeat changes nothing."""
     outcome, result = event.outcome, event.outcome.verification_result
     entry = OutcomeEntry(
         contract_id=outcome.contract_id,
@@ -153,14 +159,14 @@ async def log_outcome(deps: Deps, event: OutcomeVerified) -> None:
         flags=result.governance_flags if result else (),
         occurred_at=outcome.created_at,
     )
-    key, additions = key_of(entry.contract_id), record_increments(entry)
+    key, increments = key_of(entry.contract_id), compute_increments(entry)
 
     async def append_once(unit: Unit) -> None:
         if await unit.get(OUTCOMES, key) is not None:
             return
-        generations = (await read_head(unit.transaction)).generations
-        loaded = await load_increments(unit, additions, generations)
+        generations = (await read_projection_head(unit.transaction)).generations
+        loaded = await load_increments(unit, increments, generations)
         unit.create(OUTCOMES, key, entry.model_copy(update={"generations": generations}))
-        save_increments(unit, loaded, additions, generations)
+        save_increments(unit, loaded, increments, generations)
 
     await deps.unit_of_work.run(append_once)

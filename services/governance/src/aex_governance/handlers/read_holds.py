@@ -1,4 +1,4 @@
-"""Reading of holds: the operators' queue, lists, and the context of one hold."""
+"""Reads of held outcomes: lists for the API, the operators' queue, and records related to one hold."""
 
 import asyncio
 from collections import Counter
@@ -22,43 +22,43 @@ from aex_runtime.http.pagination import PageRequest, collect_filters
 from aex_runtime.store.port import Direction, Query, key_of
 
 MAX_COUNT = 200
-"""Limit of a count, which reads what it counts."""
+"""Limit of a count of holds, because counting reads each of them."""
 MAX_RELATED = 10
 PROFILE_DOMAINS = 20
 MAX_PROFILE_DOMAINS = 300
-"""Limit of the domains read for a page; an agent may have any number."""
+"""Limit of the domains read for the profile on a hold's page; an agent may have any number."""
 _WAITING = {"status": HoldStatus.WAITING.value}
 
 
 @dataclass(frozen=True, slots=True)
 class HoldFilter:
-    """Filter by status, and optionally by cause and rule."""
+    """Filter of the operators' queue: status, and optionally cause and rule."""
 
     status: HoldStatus = HoldStatus.WAITING
     cause: HoldCause | None = None
     rule: str | None = None
 
     def fields(self) -> dict[str, str]:
-        """Return the fields of the filter with their values."""
+        """Return the filter's fields that are set, as text by name."""
         values = {"status": self.status, "cause": self.cause, "rule": self.rule}
         return {name: str(value) for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingCount:
-    """Number of waiting holds, up to a limit; `has_more` if the limit is exceeded."""
+    """Summary of the waiting holds. If `has_more` is true, there are more than were counted."""
 
     count: int
     has_more: bool
     causes: tuple[tuple[HoldCause, int], ...]
-    """The most frequent first."""
+    """Number of the counted holds by cause, the most frequent first."""
     since: datetime | None
-    """Start of the longest wait."""
+    """Time at which the longest waiting hold was opened; None if none waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedHolds:
-    """Other holds of a contract or agent, the newest first."""
+    """Other holds of the same contract or agent, the newest first. `has_more`: some are not listed."""
 
     holds: tuple[Hold, ...] = ()
     has_more: bool = False
@@ -66,19 +66,26 @@ class RelatedHolds:
 
 @dataclass(frozen=True, slots=True)
 class HoldContext:
-    """Records beside a hold. `record` is None for an attempt without a validation."""
+    """Records that an operator sees beside a hold."""
 
     record: ValidationRecord | None
+    """Validation of the attempt; None if it was held without one."""
     contract: RelatedHolds
+    """Other holds of the contract."""
     agent: RelatedHolds
+    """Other holds of the agent."""
     profile: ProfilePage | None
-    """Profile; None for an unknown agent."""
+    """Profile of the agent; None if the agent is unknown."""
     next_hold: Hold | None
-    """Next hold of the queue; None if no other waits."""
+    """Next waiting hold of the queue; None if no other hold waits."""
 
 
 async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -> ListPage[Hold]:
-    """Return a page of waiting holds, the longest first, or of decided holds, the latest first."""
+    """Return a page of holds for the operators' queue.
+
+    Waiting holds are sorted by opening time, the oldest first. Decided holds are sorted by decision time, the latest
+    first.
+    """
     is_queue = hold_filter.status is HoldStatus.WAITING
     order = "held_at" if is_queue else "decided_at"
     direction: Direction = "asc" if is_queue else "desc"
@@ -96,8 +103,8 @@ async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -
     return ListPage(tuple(each for each in found.items if each is not None), found.after)
 
 
-async def count_waiting(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
-    """Count the waiting holds, up to the limit."""
+async def summarize_waiting_holds(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
+    """Return number, causes and longest wait of the waiting holds, over at most `limit` of them."""
     found = await deps.store.query(Query(HOLDS.collection, _WAITING, "held_at", limit=limit + 1))
     counted = found[:limit]
     causes = Counter(HoldCause(str(each.fields["cause"])) for each in counted)
@@ -108,17 +115,20 @@ async def count_waiting(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
 
 async def count_waiting_holds(deps: Deps) -> float:
     """Return the number of waiting holds, at most `MAX_COUNT`."""
-    return (await count_waiting(deps)).count
+    return (await summarize_waiting_holds(deps)).count
 
 
-async def oldest_wait_s(deps: Deps) -> float:
-    """Return the longest wait of a hold in seconds; 0 if none waits."""
+async def read_longest_wait_s(deps: Deps) -> float:
+    """Return how many seconds the longest waiting hold has waited; 0 if none waits."""
     found = await HOLDS.find(deps.store, _WAITING, "held_at", limit=1)
     return max(0.0, (deps.clock.now() - found[0].record.held_at).total_seconds()) if found else 0.0
 
 
-async def next_waiting_hold(deps: Deps, hold: Hold) -> Hold | None:
-    """Return the first hold after this one in the queue, else the first of the queue."""
+async def find_next_waiting_hold(deps: Deps, hold: Hold) -> Hold | None:
+    """Return the waiting hold after this one in the queue, else the queue's first.
+
+    Returns None if no other hold waits.
+    """
     position = (epoch_micros(hold.held_at), key_of(hold.hold_id))
     found = await HOLDS.find(deps.store, _WAITING, "held_at", after=position, limit=1)
     found += await HOLDS.find(deps.store, _WAITING, "held_at", limit=2)
@@ -133,7 +143,11 @@ async def list_holds(
     contract_id: str | None,
     filters: Mapping[str, str | None],
 ) -> bytes:
-    """Return a page of holds as JSON, newest first. Raises `Unprocessable` for too many of `FILTERS`."""
+    """Return a page of holds as JSON, newest first.
+
+    `status`, `contract_id` and `filters` that are None match any value. Raises `Unprocessable` for more than two
+    filters.
+    """
     requested = collect_filters(filters)
     fields = {"status": status.value if status else None, "contract_id": contract_id}
     given = {name: value for name, value in fields.items() if value is not None}
@@ -158,14 +172,14 @@ async def get_hold(deps: Deps, hold_id: str) -> Hold:
     return stored.record
 
 
-async def read_context(deps: Deps, operator: Principal, hold: Hold) -> HoldContext:
-    """Return the context of a hold, read concurrently."""
+async def read_hold_context(deps: Deps, operator: Principal, hold: Hold) -> HoldContext:
+    """Return the records that an operator sees beside a hold."""
     record, contract, agent, profile, next_hold = await asyncio.gather(
         VALIDATIONS.get(deps.store, key_of(hold.attempt_id)),
         _related_holds(deps, hold, "contract_id", hold.contract_id),
         _related_holds(deps, hold, "agent_id", hold.agent_id),
         _profile(deps, operator, hold),
-        next_waiting_hold(deps, hold),
+        find_next_waiting_hold(deps, hold),
     )
     return HoldContext(record.record if record else None, contract, agent, profile, next_hold)
 

@@ -1,4 +1,7 @@
-"""Agent profiles: the sum of an agent's shards, and a page of its domains by name."""
+"""Reads of agent profiles: totals over all of an agent's domains, and one page of domains by name.
+
+Counts are stored in shards, several documents per domain, which are summed here.
+"""
 
 from bisect import insort
 from collections.abc import AsyncGenerator
@@ -6,8 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from aex_governance.deps import Deps
-from aex_governance.repository import PROFILES, documents_under, projected_key, read_head
-from aex_governance.rules.histogram import agent_profile, domain_profile
+from aex_governance.repository import PROFILES, iterate_by_key_prefix, projected_key, read_projection_head
+from aex_governance.rules.histogram import build_agent_profile, build_domain_profile
 from aex_governance.rules.projection_documents import ProfileTally, agent_key_prefix
 from aex_governance.rules.projection_merging import sum_tallies
 from aex_models.audiences import Audience
@@ -21,29 +24,33 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
-    """A profile with the totals of all domains; `after` is the last domain of the page if more follow."""
+    """Profile with the totals of all domains, and one page of domains."""
 
     profile: AgentProfile
     after: str | None
+    """Last domain of this page; None if no more follow."""
     is_complete: bool = True
-    """False if the agent has more domains than `domain_limit`; then the totals are of some of them."""
+    """False if the agent has more domains than `max_domains`; then the totals cover only some of them."""
 
 
 @dataclass(slots=True)
 class _ProfileSum:
-    """Totals of all domains, and the domains of one page: memory does not grow with their number."""
+    """Running totals of an agent, and the domains of one page.
+
+    Memory does not grow with the number of domains.
+    """
 
     after: str
     limit: int
-    domain_limit: int | None = None
+    max_domains: int | None = None
     read: int = 0
     total: ProfileTally = field(default_factory=ProfileTally)
     first: list[tuple[str, ProfileTally]] = field(default_factory=list)
-    """The first domains by name after `after`, at most one more than the page has."""
+    """Up to `limit + 1` domains that follow `after` by name."""
 
     @property
     def is_at_limit(self) -> bool:
-        return self.domain_limit is not None and self.read > self.domain_limit
+        return self.max_domains is not None and self.read > self.max_domains
 
     def add(self, domain: str, tally: ProfileTally) -> None:
         self.read += 1
@@ -56,42 +63,49 @@ class _ProfileSum:
 
 
 async def read_profile(
-    deps: Deps, reader: Principal, agent_id: str, after: str | None, limit: int, domain_limit: int | None = None
+    deps: Deps,
+    reader: Principal,
+    agent_id: str,
+    after_domain: str | None,
+    page_size: int,
+    max_domains: int | None = None,
 ) -> ProfilePage:
-    """Return a page of an agent's profile, all zero for an unknown agent.
+    """Return an agent's totals and a page of its domains, by name; an unknown agent has zero counts.
 
-    `domain_limit` bounds the domains read. Raises `NotFound` when the reader is another agent.
+    The page begins after `after_domain`, or with the first domain if that is None. Totals stop at `max_domains`
+    domains if it is given. Raises `NotFound` when the reader is another agent, and `StoreUnavailable` when rebuilds
+    interrupt three reads.
     """
     if reader.role is Audience.AGENT and reader.id != agent_id:
         raise NotFound("agent_not_found", "no such agent")
-    found = await _read_consistent(deps.store, agent_id, _ProfileSum(after or "", limit, domain_limit))
-    listed = found.first[:limit]
-    domains = tuple(domain_profile(domain, tally) for domain, tally in listed)
-    profile = agent_profile(agent_id, found.total, domains)
-    return ProfilePage(profile, listed[-1][0] if len(found.first) > limit else None, not found.is_at_limit)
+    found = await _read_consistent(deps.store, agent_id, _ProfileSum(after_domain or "", page_size, max_domains))
+    listed = found.first[:page_size]
+    domains = tuple(build_domain_profile(domain, tally) for domain, tally in listed)
+    profile = build_agent_profile(agent_id, found.total, domains)
+    return ProfilePage(profile, listed[-1][0] if len(found.first) > page_size else None, not found.is_at_limit)
 
 
 async def _read_consistent(store: Store, agent_id: str, empty: _ProfileSum) -> _ProfileSum:
-    """Return the sum over one generation, read again if a rebuild replaced it meanwhile."""
+    """Return the sums over one generation; reads again if a rebuild replaced it meanwhile."""
     for _ in range(_TRIES):
-        generation = (await read_head(store)).reading
+        generation = (await read_projection_head(store)).reading
         found = replace(empty, first=[])
         async with aclosing(_domains(store, generation, agent_id)) as domains:
             async for domain, tally in domains:
                 found.add(domain, tally)
                 if found.is_at_limit:
                     break
-        if (await read_head(store)).reading == generation:
+        if (await read_projection_head(store)).reading == generation:
             return found
     raise StoreUnavailable(f"profiles were rebuilt {_TRIES} times while one was read")
 
 
 async def _domains(store: Store, generation: int, agent_id: str) -> AsyncGenerator[tuple[str, ProfileTally], None]:
-    """Yield each of the agent's domains once; its shards have neighbouring keys."""
+    """Yield each of the agent's domains with the sum of its shards, which have neighbouring keys."""
     domain: str | None = None
     tally = ProfileTally()
     prefix = projected_key(generation, agent_key_prefix(agent_id))
-    async with aclosing(documents_under(store, PROFILES, prefix)) as pages:
+    async with aclosing(iterate_by_key_prefix(store, PROFILES, prefix)) as pages:
         async for page in pages:
             for shard in (stored.record for stored in page):
                 if domain is not None and shard.domain != domain:

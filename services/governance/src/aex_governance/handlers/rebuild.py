@@ -1,11 +1,11 @@
-"""Rebuilds of governance's projections from the log, in a generation of their own."""
+"""Rebuild of governance's projections from the log, as a new generation beside the one that is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import structlog
 
-from aex_governance.handlers.fold_log import FoldLog, Rebuilder
+from aex_governance.handlers.fold_log import LogFold, Rebuilder
 from aex_governance.repository import (
     HEAD,
     HEAD_KEY,
@@ -13,8 +13,8 @@ from aex_governance.repository import (
     TABLES,
     ProjectionHead,
     RebuildMark,
-    mark_key,
-    read_head,
+    read_projection_head,
+    rebuild_mark_key,
     stale_keys,
 )
 from aex_runtime.generations import LEASE, RebuildLease, acquire_rebuild_lease, build_generation
@@ -27,22 +27,23 @@ _log = structlog.get_logger("aex_governance.rebuild")
 
 @dataclass(frozen=True, slots=True)
 class RebuiltProjections:
-    """The result of a rebuild."""
+    """Result of a rebuild."""
 
     generation: int
     logs: Mapping[str, RebuildMark]
-    """Progress in each log, with that of killed rebuilds of this generation."""
+    """Records read and added, by log, including those of earlier, killed attempts at this generation."""
     resumed: bool
     """True if an earlier rebuild had begun this generation."""
     removed: int = 0
-    """Documents of generations that are no longer read."""
+    """Number of documents deleted because their generations are no longer read."""
 
 
 async def rebuild_projections(rebuilder: Rebuilder) -> RebuiltProjections:
-    """Rebuild the projections; readers keep the old generation until the new one is complete.
+    """Rebuild the projections; readers use the old generation until the new one is complete.
 
-    Validations and outcomes logged meanwhile count themselves in both. A killed rebuild is resumed. Raises `Conflict`
-    (`rebuild_under_way`) when another rebuild holds the lease, `LeaseLost` and `StoreUnavailable`.
+    A killed rebuild is resumed. Records that are logged during the rebuild are added to both generations by their
+    writers. Raises `Conflict` (`rebuild_under_way`) when another rebuild holds the lease, `LeaseLost` and
+    `StoreUnavailable`.
     """
     async with acquire_rebuild_lease(_SERVICE, rebuilder.store, rebuilder.clock, rebuilder.ids) as lease:
         generation, removed = await build_generation(_ProjectionsBuild(rebuilder, lease))
@@ -60,7 +61,7 @@ class _ProjectionsBuild:
 
     async def delete_stale_generations(self) -> int:
         store = self.rebuilder.store
-        head = await read_head(store)
+        head = await read_projection_head(store)
         removed = 0
         for table in TABLES.values():
             removed += await self.lease.delete_documents(table.collection, stale_keys(store, table, head.generations))
@@ -69,14 +70,14 @@ class _ProjectionsBuild:
         return removed
 
     async def begin(self) -> RebuiltProjections:
-        """Begin a generation, or find the one begun before.
+        """Begin a new generation, or continue the one that an earlier rebuild began.
 
-        From this commit on every log entry is counted in it by its writer: before there is a mark in any log.
+        From this commit on each writer of the log also adds its record to the new generation.
         """
-        resumed = (await read_head(self.rebuilder.store)).building is not None
+        resumed = (await read_projection_head(self.rebuilder.store)).building is not None
 
         async def write(transaction: Transaction) -> int:
-            head = await read_head(transaction)
+            head = await read_projection_head(transaction)
             if head.building is not None:
                 return head.building
             building = head.reading + 1
@@ -86,21 +87,24 @@ class _ProjectionsBuild:
         return RebuiltProjections(await self.lease.transact(write), {}, resumed)
 
     async def fill(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
-        folds = {name: FoldLog(self.rebuilder, self.lease, rebuilt.generation, name) for name in FoldLog.TABLES}
+        folds = {name: LogFold(self.rebuilder, self.lease, rebuilt.generation, name) for name in LogFold.TABLES}
         return replace(rebuilt, logs={name: await fold.run() for name, fold in folds.items()})
 
     async def switch(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
-        """Let readers read the generation. Raises `LeaseLost` when another rebuild came in between."""
+        """Make readers use the new generation, and delete its marks.
+
+        Raises `LeaseLost` when another rebuild has replaced it meanwhile.
+        """
 
         async def write(transaction: Transaction) -> None:
-            head = await read_head(transaction)
+            head = await read_projection_head(transaction)
             if head.building is None and head.reading == rebuilt.generation:
                 return  # an earlier attempt committed, and its answer was lost
             if head.building != rebuilt.generation:
                 raise LeaseLost(LEASE)
             _put_head(transaction, ProjectionHead(reading=rebuilt.generation))
             for name in rebuilt.logs:
-                transaction.delete(REBUILD_MARKS.collection, mark_key(rebuilt.generation, name))
+                transaction.delete(REBUILD_MARKS.collection, rebuild_mark_key(rebuilt.generation, name))
 
         await self.lease.transact(write)
         return rebuilt

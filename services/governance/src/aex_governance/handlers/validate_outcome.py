@@ -1,4 +1,4 @@
-"""Validation of one attempt: decided once, a repeated request gets the stored decision."""
+"""Validation of one attempt by the fraud rules. A repeated request gets the stored decision."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,21 @@ import structlog
 from aex_governance.deps import Deps
 from aex_governance.handlers.history import History, LoadedDocuments, load_increments, read_history, save_increments
 from aex_governance.measures import FLAGS_TOTAL, VALIDATIONS_TOTAL
-from aex_governance.repository import VALIDATIONS, ProjectionHead, read_head
+from aex_governance.repository import VALIDATIONS, ProjectionHead, read_projection_head
 from aex_governance.rules.case import NearCopy, RuleCase, RuleConfig
-from aex_governance.rules.evidence import bound_decision, loggable_request
+from aex_governance.rules.evidence import truncate_decision, truncate_request_for_log
 from aex_governance.rules.projection_documents import BandEntry, HashEntry, Sighting, ValidationRecord
-from aex_governance.rules.projection_increments import record_increments
+from aex_governance.rules.projection_increments import compute_increments
 from aex_governance.rules.projection_merging import similar_sightings
-from aex_governance.rules.table import HISTORY_RULES, REQUEST_RULES, combine_flags, raise_flags
-from aex_governance.text.free_text import FreeText, Sketch, decode_sketch, encode_sketch, read_text, similarity
+from aex_governance.rules.table import HISTORY_RULES, REQUEST_RULES, collect_flags, combine_flags
+from aex_governance.text.free_text import (
+    FreeText,
+    Sketch,
+    analyze_text,
+    decode_sketch,
+    encode_sketch,
+    estimate_similarity,
+)
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, ValidationDecision, ValidationRequest
 from aex_runtime.store.port import StoreUnavailable, key_of
@@ -24,30 +31,31 @@ from aex_runtime.unit_of_work import Unit
 from aex_runtime.yielding import run_in_thread_if_large
 
 _MAX_READS = 3
-"""Reads of the history, which a rebuild may replace."""
+"""Attempts to read the history and decide before a rebuild replaces the history."""
 _log = structlog.get_logger("aex_governance.validate_outcome")
 _UNDECIDED = ValidationDecision(valid=False, action=Action.HOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class _Preparation:
-    """A request, with everything that is read and computed before its transaction."""
+    """Request with all that is read and computed before the transaction of its decision."""
 
     request: ValidationRequest
     loggable: ValidationRequest
     text: FreeText | None
     flags: tuple[Flag, ...]
-    """Flags of the rules that read no history."""
+    """Flags of the rules that need no history."""
     history: History
 
 
 async def validate_outcome(deps: Deps, request: ValidationRequest) -> ValidationDecision:
-    """Return the decision on this attempt, and store it.
+    """Decide on an attempt by the fraud rules, store the decision and return it; decide each attempt once.
 
-    Raises `StoreUnavailable` when rebuilds replace the history during each read, and `RuleBroken`.
+    The attempt is logged and added to the projections. Raises `RuleBroken` when a rule fails, and `StoreUnavailable`
+    when rebuilds replace the history three times.
     """
     key = key_of(request.attempt_id)
-    stored, head = await asyncio.gather(VALIDATIONS.get(deps.store, key), read_head(deps.store))
+    stored, head = await asyncio.gather(VALIDATIONS.get(deps.store, key), read_projection_head(deps.store))
     if stored is not None:
         return stored.record.decision
     loggable, text, flags = await run_in_thread_if_large(request, lambda: _examine(request, deps.rules))
@@ -58,33 +66,35 @@ async def validate_outcome(deps: Deps, request: ValidationRequest) -> Validation
             return decision
         ids = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
         _log.info("generation_changed", generation=head.reading, **ids)
-        head = await read_head(deps.store)
+        head = await read_projection_head(deps.store)
     raise StoreUnavailable(f"the history was replaced {_MAX_READS} times while it was read; retry later")
 
 
 async def _decide(deps: Deps, prepared: _Preparation, head: ProjectionHead) -> ValidationDecision | None:
-    """Return None when another generation is read now: a rebuild may have removed the history's."""
+    """Decide and store in one transaction; return None if readers now use another generation."""
     key = key_of(prepared.request.attempt_id)
 
     async def decide_once(unit: Unit) -> ValidationDecision | None:
         record = _undecided_record(unit, prepared)
-        additions = record_increments(record)  # the keys do not depend on the decision
+        increments = compute_increments(record)  # the keys do not depend on the decision
         stored, now, loaded = await asyncio.gather(
-            unit.get(VALIDATIONS, key), read_head(unit.transaction), load_increments(unit, additions, head.generations)
+            unit.get(VALIDATIONS, key),
+            read_projection_head(unit.transaction),
+            load_increments(unit, increments, head.generations),
         )
         if stored is not None:
             return stored.record.decision
         if now.reading != head.reading:
             return None
         if now.generations != head.generations:
-            loaded = await load_increments(unit, additions, now.generations)
+            loaded = await load_increments(unit, increments, now.generations)
         case = await _case(unit, prepared, loaded, now.reading)
-        flags = (*prepared.flags, *raise_flags(case, deps.rules, HISTORY_RULES))
+        flags = (*prepared.flags, *collect_flags(case, deps.rules, HISTORY_RULES))
         # As the store returns it: there -0.0 is 0, and 1e17 an integer.
-        decision = ValidationDecision.model_validate_json(canonical_bytes(bound_decision(combine_flags(flags))))
+        decision = ValidationDecision.model_validate_json(canonical_bytes(truncate_decision(combine_flags(flags))))
         record = record.model_copy(update={"decision": decision, "generations": now.generations})
         unit.create(VALIDATIONS, key, record)
-        save_increments(unit, loaded, record_increments(record), now.generations)
+        save_increments(unit, loaded, compute_increments(record), now.generations)
         unit.measures.count(VALIDATIONS_TOTAL, decision.action)
         for flag in decision.flags:
             unit.measures.count(FLAGS_TOTAL, flag.rule)
@@ -96,9 +106,9 @@ async def _decide(deps: Deps, prepared: _Preparation, head: ProjectionHead) -> V
 def _examine(
     request: ValidationRequest, rules: Mapping[str, RuleConfig]
 ) -> tuple[ValidationRequest, FreeText | None, tuple[Flag, ...]]:
-    """Return the loggable request, the text and the flags of `REQUEST_RULES`."""
-    text = None if request.output_text is None else read_text(request.output_text)
-    return loggable_request(request), text, raise_flags(RuleCase(request, text), rules, REQUEST_RULES)
+    """Return the request as it is logged, its text, and the flags of `REQUEST_RULES`."""
+    text = None if request.output_text is None else analyze_text(request.output_text)
+    return truncate_request_for_log(request), text, collect_flags(RuleCase(request, text), rules, REQUEST_RULES)
 
 
 def _undecided_record(unit: Unit, prepared: _Preparation) -> ValidationRecord:
@@ -121,10 +131,10 @@ async def _case(unit: Unit, prepared: _Preparation, loaded: LoadedDocuments, rea
 
 
 async def _compare_sketches(unit: Unit, sightings: Sequence[Sighting], sketch: Sketch) -> tuple[NearCopy, ...]:
-    """Return the sightings with a sketch in the log, the most similar first."""
+    """Return the earlier texts with a sketch in the log and their similarity, the most similar first."""
     found = await unit.get_many(VALIDATIONS, [key_of(each.attempt_id) for each in sightings])
     near_copies = [
-        NearCopy(sighting, similarity(sketch, decode_sketch(stored.record.sketch)))
+        NearCopy(sighting, estimate_similarity(sketch, decode_sketch(stored.record.sketch)))
         for sighting, stored in zip(sightings, found, strict=True)
         if stored is not None and stored.record.sketch is not None
     ]

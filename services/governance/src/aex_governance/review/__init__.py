@@ -1,4 +1,7 @@
-"""Pages on which operators read holds and decide on them, over the handlers of the API."""
+"""HTML pages on which operators read held outcomes and decide on them.
+
+They call the same handlers as the API.
+"""
 
 from aex_governance.review.routes import review_routes
 

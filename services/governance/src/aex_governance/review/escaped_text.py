@@ -1,4 +1,4 @@
-"""Escaping of untrusted text: hidden characters are written as their codes."""
+"""Display of untrusted text in which hidden characters appear as their codes."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _MAX_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text; a hidden part has the codes of its characters."""
+    """Part of a text. In a hidden part, `text` lists the codes of the hidden characters."""
 
     text: str
     hidden: bool
@@ -20,17 +20,17 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class EscapedText:
-    """A complete text in pieces, and a description of its hidden characters."""
+    """Text split into visible and hidden pieces, with a description of each hidden character."""
 
     pieces: tuple[Piece, ...]
     hidden: tuple[str, ...] = ()
     """Descriptions such as `U+202E right-to-left override, 3 times`, in order of appearance."""
     length: int = 0
-    """Characters of the original text."""
+    """Number of characters of the original text."""
 
 
-def escape_text(text: str) -> EscapedText:
-    """Return the text with each run of hidden characters as codes."""
+def escape_hidden_characters(text: str) -> EscapedText:
+    """Return the text in pieces, with each run of hidden characters replaced by their codes."""
     pieces: list[Piece] = []
     found: dict[str, int] = {}
     for hidden, run in groupby(text, key=is_hidden):
@@ -69,7 +69,7 @@ def _code(character: str) -> str:
 
 
 def _name(character: str) -> str:
-    """Return the Unicode name in lower case; control characters and unassigned ones have none."""
+    """Return the character's Unicode name in lower case, or its kind if it has no name."""
     kinds = {"Cc": "control character", "Co": "private character", "Cs": "surrogate"}
     kind = kinds.get(unicodedata.category(character), "unassigned character")
     return unicodedata.name(character, kind).lower()

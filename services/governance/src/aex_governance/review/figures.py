@@ -1,28 +1,28 @@
-"""Figures of evidence for pages: mappings as lists of facts, similar rows as tables, complete."""
+"""View models that display any JSON value on a page: text, number, list, or table of similar rows."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from aex_governance.review.escaped_text import EscapedText, escape_text
+from aex_governance.review.escaped_text import EscapedText, escape_hidden_characters
 
 MAX_DEPTH = 5
-"""Deeper values are JSON text."""
+"""Nesting level below which a value is displayed as JSON text."""
 MAX_COLUMNS = 8
 LONG_TEXT, START = 280, 100
 MANY_ROWS = 12
-"""Longer values are folded."""
+"""Number of rows above which a value is collapsed until the reader opens it."""
 _FIRST = (
     *("name", "metric", "rule", "kind"),
     *("severity", "claimed", "extracted", "recomputed", "relative_error", "value", "min", "max"),
 )
-"""Names of a row, then the figures to compare: stored evidence has its names in alphabetical order."""
+"""Columns that come first in a table: names, then the figures to compare. Stored evidence is sorted by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text; a long one is folded, and `start` is visible."""
+    """Text; a long one is collapsed, and only `start` is visible at first."""
 
     text: EscapedText
     start: EscapedText
@@ -32,7 +32,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number; or words for a missing value, such as `not known`."""
+    """Number, or words such as `not known` in place of a missing value (`is_word`)."""
 
     text: str
     is_word: bool = False
@@ -41,7 +41,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Named figures."""
+    """Named values of a mapping."""
 
     rows: tuple[tuple[EscapedText, "Figure"], ...]
     is_long: bool
@@ -50,7 +50,7 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of one shape; `has_row_names` if the first column names the row."""
+    """Table of rows with similar fields. With `has_row_names` the first column is the name of each row."""
 
     columns: tuple[EscapedText, ...]
     rows: tuple[tuple["Figure | None", ...], ...]
@@ -61,7 +61,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list; a flat one is short, without nested values, and fits a line."""
+    """List of values. A flat one has only scalars and fits on one line."""
 
     items: tuple["Figure", ...]
     is_flat: bool
@@ -72,8 +72,8 @@ class Items:
 Figure: TypeAlias = Text | Number | FactList | Grid | Items
 
 
-def figure(value: Any, depth: int = 0) -> Figure:
-    """Return the figure of a JSON value."""
+def build_figure(value: Any, depth: int = 0) -> Figure:
+    """Return the view model that displays a JSON value. `depth` is its nesting level."""
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, Mapping | Sequence):
@@ -90,7 +90,7 @@ def figure(value: Any, depth: int = 0) -> Figure:
 def _text(value: str) -> Figure:
     if not value:
         return Number("empty text", is_word=True)
-    return Text(escape_text(value), escape_text(value[:START]), len(value) > LONG_TEXT)
+    return Text(escape_hidden_characters(value), escape_hidden_characters(value[:START]), len(value) > LONG_TEXT)
 
 
 def _to_number(value: Any) -> Number:
@@ -102,18 +102,21 @@ def _to_number(value: Any) -> Number:
 
 
 def _facts(value: Mapping[Any, Any], depth: int) -> FactList:
-    rows = tuple((escape_text(str(name)), figure(each, depth + 1)) for name, each in value.items())
+    rows = tuple((escape_hidden_characters(str(name)), build_figure(each, depth + 1)) for name, each in value.items())
     return FactList(rows, len(rows) > MANY_ROWS)
 
 
 def _grid_of_named(value: Mapping[Any, Any], depth: int) -> Grid | None:
-    """Return a table of a mapping whose values are rows of one shape, else None."""
+    """Return a table of a mapping whose values are rows with similar fields; None for other mappings."""
     columns = _columns(list(value.values()))
     if columns is None or len(value) < 2:
         return None
-    rows = tuple((figure(str(name)), *_cells(each, columns, depth)) for name, each in value.items())
+    rows = tuple((build_figure(str(name)), *_cells(each, columns, depth)) for name, each in value.items())
     return Grid(
-        (escape_text("name"), *map(escape_text, columns)), rows, has_row_names=True, is_long=len(rows) > MANY_ROWS
+        (escape_hidden_characters("name"), *map(escape_hidden_characters, columns)),
+        rows,
+        has_row_names=True,
+        is_long=len(rows) > MANY_ROWS,
     )
 
 
@@ -122,11 +125,11 @@ def _grid(value: Sequence[Any], depth: int) -> Grid | None:
     if columns is None:
         return None
     rows = tuple(_cells(each, columns, depth) for each in value)
-    return Grid(tuple(map(escape_text, columns)), rows, has_row_names=False, is_long=len(rows) > MANY_ROWS)
+    return Grid(tuple(map(escape_hidden_characters, columns)), rows, has_row_names=False, is_long=len(rows) > MANY_ROWS)
 
 
 def _columns(rows: Sequence[Any]) -> tuple[str, ...] | None:
-    """Return the names of similar rows, or None."""
+    """Return the column names of rows with similar fields; None if they do not make a table."""
     if not rows or not all(isinstance(each, Mapping) and each for each in rows):
         return None
     found = dict.fromkeys(str(name) for each in rows for name in each)
@@ -137,11 +140,11 @@ def _columns(rows: Sequence[Any]) -> tuple[str, ...] | None:
 
 def _cells(row: Mapping[Any, Any], columns: Sequence[str], depth: int) -> tuple[Figure | None, ...]:
     values = {str(name): each for name, each in row.items()}
-    return tuple(figure(values[name], depth + 2) if name in values else None for name in columns)
+    return tuple(build_figure(values[name], depth + 2) if name in values else None for name in columns)
 
 
 def _items(value: Sequence[Any], depth: int) -> Items:
-    items = tuple(figure(each, depth + 1) for each in value)
+    items = tuple(build_figure(each, depth + 1) for each in value)
     is_scalar = all(not isinstance(each, Mapping | list | tuple) for each in value)
     is_flat = is_scalar and sum(len(str(each)) for each in value) <= LONG_TEXT
     return Items(items, is_flat, len(items) > MANY_ROWS and not is_flat)

@@ -1,4 +1,4 @@
-"""Page `/review/holds/{hold_id}`: the hold, its context, and the form of the decision."""
+"""Page `/review/holds/{hold_id}`: the hold, related records, and the form of the decision."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from aex_governance.deps import Deps
 from aex_governance.handlers.decide_hold import decide_hold
-from aex_governance.handlers.read_holds import get_hold, read_context
-from aex_governance.review.decision_form import DecisionForm, FormStep, parse_form
-from aex_governance.review.escaped_text import escape_text
-from aex_governance.review.hold_view import hold_view
+from aex_governance.handlers.read_holds import get_hold, read_hold_context
+from aex_governance.review.decision_form import DecisionForm, FormStep, parse_decision_form
+from aex_governance.review.escaped_text import escape_hidden_characters
+from aex_governance.review.hold_view import build_hold_view
 from aex_governance.review.words import decision_options
 from aex_models.governance import Hold, HoldDecision, HoldStatus
 from aex_runtime.errors import Conflict
@@ -25,11 +25,11 @@ from aex_runtime.pages.site import Site
 
 HoldId = Annotated[str, Path(max_length=128)]
 _NO_KEY = IdempotentRequest("", None, "")
-"""A hold is decided once: the page needs no key."""
+"""Request without an idempotency key: a hold is decided only once anyway."""
 
 
-def hold_page(router: APIRouter, site: Site, deps: Deps) -> None:
-    """Declare the page, and the route of its form at the same address."""
+def add_hold_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the routes that display a hold's page and receive its form."""
     guard = AllowSession(site)
 
     @router.get(f"{site.prefix}/holds/{{hold_id}}")
@@ -43,7 +43,7 @@ def hold_page(router: APIRouter, site: Site, deps: Deps) -> None:
         fields: Annotated[Mapping[str, str], Depends(read_form)],
         hold_id: HoldId,
     ) -> Response:
-        form = parse_form(fields)
+        form = parse_decision_form(fields)
         hold = await get_hold(deps, hold_id)
         if hold.status is HoldStatus.WAITING and form.step is FormStep.RECORD and form.hold_decision is not None:
             hold = await _record(deps, operator, hold_id, form.hold_decision)
@@ -79,11 +79,11 @@ async def _page(
     *,
     status: int = 200,
 ) -> Response:
-    context = await read_context(deps, operator, hold)
+    context = await read_hold_context(deps, operator, hold)
     now = deps.clock.now()
 
     def render() -> Response:
-        view = hold_view(hold, context, operator, now)
+        view = build_hold_view(hold, context, operator, now)
         return render_page(
             site,
             request,
@@ -93,7 +93,7 @@ async def _page(
             hold=hold,
             form=form or DecisionForm(),
             sent=form,
-            escape_text=escape_text,
+            escape_text=escape_hidden_characters,
         )
 
     return await asyncio.to_thread(render)  # evidence may be long

@@ -1,4 +1,4 @@
-"""View of a hold for its page: the hold, its attempt and its context as figures."""
+"""View model of a hold's page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from datetime import datetime
 
 from aex_governance.handlers.read_holds import HoldContext, RelatedHolds
 from aex_governance.handlers.read_profile import ProfilePage
-from aex_governance.review.escaped_text import EscapedText, escape_text
-from aex_governance.review.figures import Figure, figure
+from aex_governance.review.escaped_text import EscapedText, escape_hidden_characters
+from aex_governance.review.figures import Figure, build_figure
 from aex_governance.review.words import (
     CAUSE_NOTES,
     CAUSES,
@@ -28,18 +28,18 @@ _TIMES = {"duration_ms": "Duration", "ttfb_ms": "Time to first byte", "processin
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric with its extracted and claimed value, if any."""
+    """Metric with its extracted and claimed values; None for a missing one."""
 
     name: EscapedText
     extracted: Figure | None
     claimed: Figure | None
     difference: str
-    """Deviation of the claim from the extracted value in percent; empty unless both are numbers."""
+    """Deviation of the claim from the extracted value, such as `+23.4 %`; empty unless both are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """A time in ms as the agent reported it, and as the platform measured it, if so."""
+    """Duration in ms as the agent reported it, and as the platform measured it if it did."""
 
     name: str
     reported: Figure
@@ -48,24 +48,28 @@ class TimeRow:
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """An attempt. `reported`: other metadata of the agent; `computed`: figures of verification."""
+    """Attempt as the page displays it."""
 
     record: ValidationRecord
     domain: EscapedText
     metrics: tuple[MetricRow, ...]
     times: tuple[TimeRow, ...]
     reported: Figure | None
+    """Execution metadata of the agent apart from durations; None if there are none."""
     computed: Mapping[str, Figure]
+    """Figures that verification computed, by title."""
     earlier: Figure | None
+    """Earlier attempts of the contract; None if there are none."""
 
 
-def attempt_view(record: ValidationRecord) -> AttemptView:
+def build_attempt_view(record: ValidationRecord) -> AttemptView:
+    """Return the part of the hold's page that describes the attempt."""
     request = record.request
     others = {name: each for name, each in request.execution_metadata.items() if name not in _TIMES}
     # The platform measures how long the agent had the work, which compares with its duration alone.
-    measured = {"duration_ms": figure(request.platform_latency_ms)}
+    measured = {"duration_ms": build_figure(request.platform_latency_ms)}
     times = tuple(
-        TimeRow(title, figure(request.execution_metadata.get(name)), measured.get(name))
+        TimeRow(title, build_figure(request.execution_metadata.get(name)), measured.get(name))
         for name, title in _TIMES.items()
     )
     parts = {
@@ -75,12 +79,12 @@ def attempt_view(record: ValidationRecord) -> AttemptView:
     }
     return AttemptView(
         record=record,
-        domain=escape_text(request.domain),
+        domain=escape_hidden_characters(request.domain),
         metrics=_metrics(request.extracted_metrics, request.claimed_metrics),
         times=times,
-        reported=figure(others) if others else None,
-        computed={name: figure(part.model_dump(mode="json")) for name, part in parts.items() if part is not None},
-        earlier=figure([each.model_dump(mode="json") for each in request.previous_attempts])
+        reported=build_figure(others) if others else None,
+        computed={name: build_figure(part.model_dump(mode="json")) for name, part in parts.items() if part is not None},
+        earlier=build_figure([each.model_dump(mode="json") for each in request.previous_attempts])
         if request.previous_attempts
         else None,
     )
@@ -91,9 +95,9 @@ def _metrics(
 ) -> tuple[MetricRow, ...]:
     return tuple(
         MetricRow(
-            name=escape_text(name),
-            extracted=figure(extracted[name]) if name in extracted else None,
-            claimed=figure(claimed[name]) if name in claimed else None,
+            name=escape_hidden_characters(name),
+            extracted=build_figure(extracted[name]) if name in extracted else None,
+            claimed=build_figure(claimed[name]) if name in claimed else None,
             difference=_difference(extracted.get(name), claimed.get(name)),
         )
         for name in sorted({*extracted, *claimed})
@@ -101,7 +105,7 @@ def _metrics(
 
 
 def _difference(extracted: float | None, claimed: float | None) -> str:
-    """Return text such as `+23.4 %`."""
+    """Return text such as `+23.4 %`; empty unless both are numbers."""
     if not extracted or claimed is None or isinstance(extracted, bool) or isinstance(claimed, bool):
         return ""
     return f"{(claimed - extracted) / abs(extracted):+.1%}".replace("%", " %")
@@ -109,7 +113,7 @@ def _difference(extracted: float | None, claimed: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlagSection:
-    """A flag with its rule's description, which is empty for a removed rule."""
+    """Flag with the description of its rule, which is empty if the rule no longer exists."""
 
     flag: Flag
     description: str
@@ -119,14 +123,14 @@ class FlagSection:
 
 @dataclass(frozen=True, slots=True)
 class HoldView:
-    """Content of the page."""
+    """Content of a hold's page."""
 
     cause: str
     cause_note: str
     waited: str
-    """Time until the decision, or until now."""
+    """Time from the opening to the decision, or to now."""
     flags: tuple[FlagSection, ...]
-    """The most severe first."""
+    """Flags sorted by severity, the most severe first."""
     attempt: AttemptView | None
     contract: RelatedHolds
     agent: RelatedHolds
@@ -136,19 +140,21 @@ class HoldView:
     decided: str
     """Text such as `released this outcome`; empty for a waiting hold."""
     effect: str
+    """Effect of the decision on contract and money; empty for a waiting hold."""
     by_you: bool
+    """True if the operator who reads the page made the decision."""
     reason: EscapedText
 
 
-def hold_view(hold: Hold, context: HoldContext, operator: Principal, now: datetime) -> HoldView:
-    """Return the content of the page."""
+def build_hold_view(hold: Hold, context: HoldContext, operator: Principal, now: datetime) -> HoldView:
+    """Return the content of a hold's page for this operator."""
     options = decision_options(hold.cause)
     return HoldView(
         cause=CAUSES[hold.cause],
         cause_note=CAUSE_NOTES[hold.cause],
         waited=format_duration((hold.decided_at or now) - hold.held_at),
         flags=tuple(map(_flag, sorted(hold.flags, key=lambda each: SEVERITIES.index(each.severity)))),
-        attempt=attempt_view(context.record) if context.record else None,
+        attempt=build_attempt_view(context.record) if context.record else None,
         contract=context.contract,
         agent=context.agent,
         profile=context.profile,
@@ -157,9 +163,11 @@ def hold_view(hold: Hold, context: HoldContext, operator: Principal, now: dateti
         decided=DECISION_TEXTS[hold.decision] if hold.decision else "",
         effect=next((each.effect for each in options if each.decision is hold.decision), ""),
         by_you=hold.decided_by == operator.id,
-        reason=escape_text(hold.reason or ""),
+        reason=escape_hidden_characters(hold.reason or ""),
     )
 
 
 def _flag(flag: Flag) -> FlagSection:
-    return FlagSection(flag, _DESCRIPTIONS.get(flag.rule, ""), escape_text(flag.message), figure(flag.evidence))
+    return FlagSection(
+        flag, _DESCRIPTIONS.get(flag.rule, ""), escape_hidden_characters(flag.message), build_figure(flag.evidence)
+    )

@@ -1,4 +1,4 @@
-"""Page `/review`: waiting holds, the longest first, or decided ones; and the filter of its address."""
+"""Page `/review`: the operators' queue of held outcomes, and its filter."""
 
 import re
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from aex_governance.deps import Deps
-from aex_governance.handlers.read_holds import HoldFilter, WaitingCount, count_waiting, list_queue
-from aex_governance.review.escaped_text import escape_text
+from aex_governance.handlers.read_holds import HoldFilter, WaitingCount, list_queue, summarize_waiting_holds
+from aex_governance.review.escaped_text import escape_hidden_characters
 from aex_governance.review.words import CAUSES, SEVERITIES, format_duration
 from aex_governance.rules.table import RULES
 from aex_models.governance import Flag, HoldCause, HoldStatus, Severity
@@ -32,8 +32,8 @@ _FILTERS = {
 FIRST_PAGE_QUERY = QueryNames(*_FILTERS, "limit", "cursor")
 
 
-def queue_page(router: APIRouter, site: Site, deps: Deps) -> None:
-    """Declare the page, and the count in it that the browser refreshes."""
+def add_queue_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the routes of the queue and of its counter of waiting holds, which the browser refreshes."""
     guard = Depends(AllowSession(site))
 
     @router.get(site.prefix, dependencies=[guard, Depends(FIRST_PAGE_QUERY)])
@@ -42,25 +42,25 @@ def queue_page(router: APIRouter, site: Site, deps: Deps) -> None:
 
     @router.get(f"{site.prefix}/waiting", dependencies=[guard])
     async def get_waiting(request: Request, seen: Annotated[str, Query(max_length=20)] = "") -> Response:
-        waiting = await count_waiting(deps)
+        waiting = await summarize_waiting_holds(deps)
         response = render_page(
             site,
             request,
             "waiting.html",
             waiting=waiting,
-            total=format_total(waiting),
+            total=format_waiting_total(waiting),
             now=deps.clock.now(),
             causes=CAUSES,
         )
-        if seen == format_total(waiting):  # else a screen reader repeats it
+        if seen == format_waiting_total(waiting):  # else a screen reader repeats it
             response.headers["HX-Reswap"] = "none"
         return response
 
 
-def parse_filter(query: Mapping[str, str]) -> HoldFilter:
-    """Return the filter of a query; an empty field matches all, no status means waiting.
+def parse_hold_filter(query: Mapping[str, str]) -> HoldFilter:
+    """Return the filter in a query string; an empty field matches all.
 
-    Raises `InvalidRequest` with every invalid field and its valid values.
+    Without a status, waiting holds match. Raises `InvalidRequest` with each invalid field and its valid values.
     """
     texts = {name: query.get(name, "").strip() or None for name in _FILTERS}
     problems = [
@@ -78,13 +78,13 @@ def parse_filter(query: Mapping[str, str]) -> HoldFilter:
     )
 
 
-def format_total(waiting: WaitingCount) -> str:
-    """Return `12`, or `200+`."""
+def format_waiting_total(waiting: WaitingCount) -> str:
+    """Return the number of waiting holds, such as `12`, or `200+` above the counted limit."""
     return f"{waiting.count}+" if waiting.has_more else str(waiting.count)
 
 
-def rule_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
-    """Return each rule with its highest severity, the most severe first."""
+def find_highest_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
+    """Return each flagging rule with the highest severity of its flags, the most severe rule first."""
     worst: dict[str, Severity] = {}
     for flag in sorted(flags, key=lambda each: SEVERITIES.index(each.severity)):
         worst.setdefault(flag.rule, flag.severity)
@@ -92,22 +92,22 @@ def rule_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity]]:
 
 
 async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) -> Response:
-    hold_filter = parse_filter(request.query_params)
+    hold_filter = parse_hold_filter(request.query_params)
     found = await list_queue(deps, hold_filter, paging)
-    waiting, now = await count_waiting(deps), deps.clock.now()
+    waiting, now = await summarize_waiting_holds(deps), deps.clock.now()
     names = [rule.name for rule in RULES]
     return render_page(
         site,
         request,
         "queue.html",
         hold_filter=hold_filter,
-        escape_text=escape_text,
+        escape_text=escape_hidden_characters,
         is_queue=hold_filter.status is HoldStatus.WAITING,
-        rows=[(hold, rule_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.items],
+        rows=[(hold, find_highest_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.items],
         query=query_without_paging(request),
         addresses={status: urlencode(replace(hold_filter, status=status).fields()) for status in HoldStatus},
         waiting=waiting,
-        total=format_total(waiting),
+        total=format_waiting_total(waiting),
         now=now,
         rules=names if hold_filter.rule in {None, *names} else [hold_filter.rule, *names],
         causes=CAUSES,

@@ -1,13 +1,13 @@
-"""Routes of the operators' pages, and the page `/review/rules`."""
+"""Router of the operators' pages, and the page `/review/rules`."""
 
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from aex_governance.deps import Deps
-from aex_governance.review.figures import Figure, figure
-from aex_governance.review.hold_page import hold_page
-from aex_governance.review.queue_page import FIRST_PAGE_QUERY, queue_page
+from aex_governance.review.figures import Figure, build_figure
+from aex_governance.review.hold_page import add_hold_page
+from aex_governance.review.queue_page import FIRST_PAGE_QUERY, add_queue_page
 from aex_governance.review.words import SEVERITIES
 from aex_governance.rules.table import RULES
 from aex_models.audiences import Audience
@@ -24,17 +24,19 @@ _OPERATORS = frozenset({Audience.OPERATOR})
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """Content of a rule. `actions`: severity and action; `thresholds`: name, figure and meaning."""
+    """Fraud rule on the page of rules."""
 
     name: str
     description: str
     enabled: bool
     actions: tuple[tuple[str, str], ...]
+    """Pairs of severity and action."""
     thresholds: tuple[tuple[str, Figure, str], ...]
+    """Name, value and meaning of each threshold."""
 
 
-def rules_page(router: APIRouter, site: Site, deps: Deps) -> None:
-    """Declare the page of every rule with its actions and thresholds, as `GET /v1/rules` returns them."""
+def add_rules_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the page that lists each rule with its actions and thresholds, as `GET /v1/rules` returns them."""
 
     @router.get(f"{site.prefix}/rules", dependencies=[Depends(AllowSession(site))])
     async def get_rules(request: Request) -> Response:
@@ -49,7 +51,7 @@ def _views(deps: Deps) -> tuple[RuleView, ...]:
             enabled=deps.rules[rule.name].enabled,
             actions=tuple((each.value, rule.actions[each].value) for each in SEVERITIES if each in rule.actions),
             thresholds=tuple(
-                (name, figure(value), rule.threshold_notes.get(name, ""))
+                (name, build_figure(value), rule.threshold_notes.get(name, ""))
                 for name, value in deps.rules[rule.name].thresholds.items()
             ),
         )
@@ -58,19 +60,19 @@ def _views(deps: Deps) -> tuple[RuleView, ...]:
 
 
 def review_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
-    """Return every page below `/review`."""
-    site = review_site(parts)
+    """Return a router with every page below `/review`."""
+    site = build_review_site(parts)
     router = page_router()
     router.routes += site_routes(site, FIRST_PAGE_QUERY).routes
-    queue_page(router, site, deps)
-    hold_page(router, site, deps)
-    rules_page(router, site, deps)
+    add_queue_page(router, site, deps)
+    add_hold_page(router, site, deps)
+    add_rules_page(router, site, deps)
     router.routes += missing_page_route(site).routes  # last: it matches any other path
     return router
 
 
-def review_site(parts: ServiceParts) -> Site:
-    """Return the title, roles and navigation of the pages."""
+def build_review_site(parts: ServiceParts) -> Site:
+    """Return title, allowed roles and navigation of the pages."""
     return build_site(
         parts,
         title="Review",

@@ -1,4 +1,4 @@
-"""Texts of causes, severities and decisions for operators."""
+"""Texts for operators: causes of holds, severities, and effects of decisions."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,7 +27,7 @@ CAUSE_NOTES = {
     ),
 }
 SEVERITIES = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR, Severity.INFO)
-"""The most severe first."""
+"""Severities, the most severe first."""
 DECISION_TEXTS = {
     Decision.RELEASE: "released this outcome",
     Decision.REJECT: "rejected this outcome as fraud",
@@ -37,7 +37,7 @@ DECISION_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class DecisionOption:
-    """A decision that an operator can take."""
+    """Decision that an operator can choose, as the form displays it."""
 
     decision: Decision
     title: str
@@ -64,7 +64,10 @@ _RELEASE_UNJUDGED = (
 
 
 def decision_options(cause: HoldCause) -> tuple[DecisionOption, ...]:
-    """Return the options for a hold of this cause: only suspected fraud has a verdict."""
+    """Return the decisions for a hold of this cause, with their effects.
+
+    Only a hold for suspected fraud has a verdict; a release of another hold counts as a pass.
+    """
     release = _RELEASE if cause is HoldCause.FRAUD_SUSPECTED else _RELEASE_UNJUDGED
     return (
         DecisionOption(Decision.RELEASE, "Release", release),
@@ -74,7 +77,7 @@ def decision_options(cause: HoldCause) -> tuple[DecisionOption, ...]:
 
 
 def format_duration(span: timedelta) -> str:
-    """Return two units, such as `3 h 12 min`; below a minute seconds."""
+    """Return text in two units, such as `3 h 12 min`; below an hour in one, such as `5 min` or `40 s`."""
     seconds = max(int(span.total_seconds()), 0)
     minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400
     if days:

@@ -1,4 +1,4 @@
-"""Interface of the fraud rules: the case that a rule checks, and the rule itself."""
+"""Interface of the fraud rules: the input of a rule (`RuleCase`) and the rule itself (`FraudRule`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Thresholds = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NearCopy:
-    """An earlier output that is similar to the present one."""
+    """Earlier output whose text is similar to that of the attempt under validation."""
 
     sighting: Sighting
     similarity: float
@@ -24,34 +24,37 @@ class NearCopy:
 
 @dataclass(frozen=True, slots=True)
 class RecentCounts:
-    """Numbers of earlier outcomes within the window of the rule `velocity`."""
+    """Numbers of validated attempts within the time window of the rule `velocity`."""
 
     agent: int = 0
-    """The agent's, for any consumer."""
+    """Attempts of the agent, for any consumer."""
     pair: int = 0
-    """The agent's for this consumer."""
+    """Attempts of the agent for this consumer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
-    """An attempt with the history that rules need. Earlier outputs may be of its own contract."""
+    """Attempt under validation, with the history that the rules need.
+
+    Earlier outputs may belong to the same contract.
+    """
 
     request: ValidationRequest
     text: FreeText | None = None
-    """Main text of the output; None if there is none."""
+    """Main text of the output; None if it has none."""
     copies: tuple[Sighting, ...] = ()
-    """Outputs with the same hash."""
+    """Earlier outputs with the same hash."""
     near_copies: tuple[NearCopy, ...] = ()
-    """The most similar first."""
+    """Earlier outputs with a similar text, the most similar first."""
     own: Mapping[str, Histogram] = field(default_factory=dict)
-    """By metric: values of the agent's allowed outcomes in this domain."""
+    """Values in the agent's allowed attempts of this domain, by metric."""
     domain: Mapping[str, Histogram] = field(default_factory=dict)
-    """By metric: values of all agents' allowed outcomes in this domain."""
+    """Values in all agents' allowed attempts of this domain, by metric."""
     recent: RecentCounts = RecentCounts()
 
 
 class RuleConfig(Frozen):
-    """Switch and thresholds of one rule."""
+    """Configuration of one rule: whether it is enabled, and its thresholds by name."""
 
     enabled: StrictBool = True
     thresholds: dict[str, Any] = {}
@@ -59,7 +62,7 @@ class RuleConfig(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class FraudRule:
-    """A named check, with the action for each severity."""
+    """Fraud rule: a named check, and the action that follows from each severity of its flag."""
 
     name: str
     description: str
@@ -68,8 +71,8 @@ class FraudRule:
     threshold_notes: Mapping[str, str]
     """Meaning and unit of each threshold in `thresholds.yaml`."""
     reads_history: bool = False
-    """True if it reads more of a case than the request and its text."""
+    """True if the check reads more of a case than the request and its text."""
     threshold_minima: Mapping[str, float] = field(default_factory=dict)
-    """Thresholds below have no effect."""
+    """Lowest useful value by threshold; a lower one is refused."""
     threshold_maxima: Mapping[str, float] = field(default_factory=dict)
-    """Thresholds above have no effect."""
+    """Highest useful value by threshold; a higher one is refused."""

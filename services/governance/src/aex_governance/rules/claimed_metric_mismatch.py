@@ -1,4 +1,4 @@
-"""Rule against claimed metrics that differ from the extracted ones."""
+"""Fraud rule against claimed metrics that differ from the extracted ones."""
 
 from fractions import Fraction
 from typing import Any
@@ -8,13 +8,13 @@ from aex_models.governance import Action, Flag, Severity
 
 _SEVERITIES = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 _ROUNDING = Fraction(1, 10**9)
-"""Exactly 5 % in decimal may be slightly more in binary."""
+"""Tolerance for binary floats: a difference of exactly 5 % in decimal may be slightly more in binary."""
 _MAX_RELATIVE = Fraction(10**9)
-"""Larger relative errors are reported as this: no float holds all of them."""
+"""Largest relative error in the evidence; larger ones are cut to it."""
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag with the severity of the worst mismatch."""
+    """Return a flag with each claim that differs, and the severity of the worst; None if none differs."""
     found = {}
     for name, claimed in case.request.claimed_metrics.items():
         if name not in case.request.extracted_metrics:

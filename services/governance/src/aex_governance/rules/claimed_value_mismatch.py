@@ -1,20 +1,23 @@
-"""Rule against claimed values that differ from those recomputed from raw data."""
+"""Fraud rule against claimed values that differ from those recomputed from raw data."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.latency_impossible import plain_number
+from aex_governance.rules.latency_impossible import parse_plain_number
 from aex_models.governance import Action, Flag, Severity
 
 _SEVERITIES = (Severity.MINOR, Severity.MAJOR, Severity.CRITICAL)
 _MAX_LISTED = 20
 _ROUNDING = 1e-9
-"""Exactly 5 % in decimal may be slightly more in binary."""
+"""Tolerance for binary floats: an error of exactly 5 % in decimal may be slightly more in binary."""
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag with the severity of the worst mismatch; one of unknown size is major."""
+    """Return a flag with the severity of the worst mismatch; None without mismatches.
+
+    A mismatch without any number is major.
+    """
     science = case.request.science
     if science is None or not science.mismatches:
         return None
@@ -33,7 +36,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
 
 
 def _severity(mismatch: Mapping[str, Any], thresholds: Thresholds) -> Severity:
-    """Return the worse of the science gate's severity and that of the figures."""
+    """Return the higher of the severity that the science gate reported and that of the relative error."""
     text = str(mismatch.get("severity", "")).strip().lower()
     severities = [severity for severity in _SEVERITIES if text == severity.value]
     computed = _figure_severity(mismatch, thresholds)
@@ -41,8 +44,8 @@ def _severity(mismatch: Mapping[str, Any], thresholds: Thresholds) -> Severity:
 
 
 def _figure_severity(mismatch: Mapping[str, Any], thresholds: Thresholds) -> Severity | None:
-    claimed, recomputed = plain_number(mismatch.get("claimed")), plain_number(mismatch.get("recomputed"))
-    reported = plain_number(mismatch.get("relative_error"))
+    claimed, recomputed = parse_plain_number(mismatch.get("claimed")), parse_plain_number(mismatch.get("recomputed"))
+    reported = parse_plain_number(mismatch.get("relative_error"))
     errors = [abs(error) for error in (reported, _relative_error(claimed, recomputed)) if error is not None]
     if not errors:
         return None

@@ -1,7 +1,7 @@
-"""Switches and thresholds of the rules: the packaged defaults, and an operator's YAML file over them.
+"""Configuration of the fraud rules: packaged defaults, overridden by an operator's YAML file.
 
-The file may have the rules, thresholds and kinds of values that the packaged file has. Shares lie in [0, 1]. Counts are
-whole numbers from 1 on. Other numbers are finite and not negative.
+The file may contain the rules and thresholds of the packaged `thresholds.yaml`, with values of the same kind. Shares
+are in [0, 1], and counts are whole numbers from 1. Other numbers are finite and not negative.
 """
 
 import math
@@ -17,28 +17,28 @@ from aex_governance.rules.case import FraudRule, RuleConfig
 from aex_governance.rules.table import RULES
 from aex_models.validation_messages import format_suggestion
 
-__all__ = ["BadRuleConfig", "RuleConfig", "load_rules"]
+__all__ = ["BadRuleConfig", "RuleConfig", "load_rule_configs"]
 
 _FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader of libyaml takes a fifteenth of the time; not every installation has it."""
+"""YAML loader of libyaml, which takes a fifteenth of the time where it is installed."""
 _SHARE = re.compile(r"(similarity|share|density|rouge_l|bleu|likeness)$")
 _MILLISECONDS = re.compile(r"_ms$")
 _WINDOW = ("window_s", 60, 86_400)
 _EXCLUSIVE_MINIMA: Mapping[str, float] = {"critical_factor": 1, "max_robust_z": 0}
 _ASCENDING = (("minor_relative", "major_relative"),)
-"""The first has to be less than the second, in every rule that has both."""
+"""Pairs of thresholds in which the first must be less than the second, in every rule that has both."""
 
 
 class BadRuleConfig(ValueError):
-    """The file of rules cannot be used; the message names each problem, its position and the fix."""
+    """Error in the file of rules. The message names each problem, its position and the fix."""
 
 
-def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
-    """Return the configuration of every rule.
+def load_rule_configs(path: Path | None = None) -> Mapping[str, RuleConfig]:
+    """Return the configuration of each rule by name: the defaults, overridden by the YAML file at `path`.
 
     Raises `BadRuleConfig` with all problems of the file, and `OSError` when it cannot be read.
     """
-    configs = packaged_rules()
+    configs = load_default_rule_configs()
     rules = {rule.name: rule for rule in RULES}
     if path is None:
         return configs
@@ -54,8 +54,8 @@ def load_rules(path: Path | None = None) -> Mapping[str, RuleConfig]:
     return configs
 
 
-def packaged_rules() -> dict[str, RuleConfig]:
-    """Return the defaults of every rule."""
+def load_default_rule_configs() -> dict[str, RuleConfig]:
+    """Return the packaged default configuration of each rule, by name."""
     source = files("aex_governance.rules").joinpath("thresholds.yaml")
     defaults = yaml.load(source.read_text(encoding="utf-8"), Loader=_FAST_LOADER)  # noqa: S506 (a safe loader, in C)
     return {rule.name: RuleConfig.model_validate(defaults[rule.name]) for rule in RULES}
@@ -80,7 +80,7 @@ def _read_mapping(path: Path) -> dict[Any, Any]:
 
 
 class _RuleLoader(yaml.SafeLoader):
-    """A loader that refuses duplicate keys."""
+    """YAML loader that refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
@@ -106,14 +106,14 @@ _SETTINGS = ("enabled", "thresholds")
 
 
 class _Overlay:
-    """Settings of one rule over its defaults; problems are appended to a list."""
+    """Merges an operator's settings of one rule into its defaults, and appends their problems to a list."""
 
     def __init__(self, rule: FraudRule, problems: list[str]) -> None:
         self._rule = rule
         self._problems = problems
 
     def apply(self, base: RuleConfig, own: Any) -> RuleConfig:
-        """Return the defaults with the valid settings."""
+        """Return the defaults overridden by the valid settings in `own`."""
         if not isinstance(own, dict):
             self._report("", f"expected `enabled` or `thresholds` under it, not {_excerpt(own)}")
             return base
@@ -150,7 +150,7 @@ class _Overlay:
         return result
 
     def _value(self, path: str, name: str, default: Any, value: Any) -> Any:
-        """Return the value; a mapping of bounds is merged into the default one."""
+        """Return the operator's value; a mapping of bounds is merged into the default mapping."""
         if isinstance(default, dict):
             if not isinstance(value, dict):
                 self._report(path, f"expected `metric: [least, most]` under it, not {_excerpt(value)}")
@@ -160,7 +160,7 @@ class _Overlay:
             return {**default, **value}
         if isinstance(default, list):
             self._check(path, value, _are_names, "a list of names, in quotes where they are no plain words")
-        elif (expected := expected_value(name, default, value)) is not None:
+        elif (expected := describe_expected_value(name, default, value)) is not None:
             self._report(path, f"expected {expected}, not {_excerpt(value)}")
         is_count = isinstance(default, int) and not isinstance(default, bool)
         return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
@@ -182,8 +182,8 @@ class _Overlay:
         self._problems.append(f"{self._rule.name}{path}: {problem}")
 
 
-def expected_value(name: str, default: Any, value: Any) -> str | None:
-    """Return a description of a threshold's valid values, or None for a valid value."""
+def describe_expected_value(name: str, default: Any, value: Any) -> str | None:
+    """Return a description of the values that are valid for a threshold; None if `value` is valid."""
     if isinstance(default, bool):
         return None if isinstance(value, bool) else "true or false"
     if _SHARE.search(name):

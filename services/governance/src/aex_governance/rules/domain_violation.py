@@ -1,4 +1,4 @@
-"""Rule against values that the domain excludes, as the science gate found."""
+"""Fraud rule against values that the domain excludes, as found by verification's science gate."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _MAX_TEXT = 200
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for any violation."""
+    """Return a critical flag if there are violations; None otherwise."""
     del thresholds
     science = case.request.science
     if science is None or not science.violations:

@@ -1,11 +1,14 @@
-"""Rule against free text that another agent delivered, or the agent itself to another consumer."""
+"""Fraud rule against free text that is delivered twice.
+
+Either another agent delivered it before, or the agent itself delivered it to another consumer.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_governance.rules.projection_documents import Sighting
-from aex_governance.rules.projection_merging import foreign_before_own, late_validation_note
+from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_before_own
 from aex_governance.text.free_text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
@@ -13,15 +16,18 @@ _MAX_LISTED = 5
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for copies: critical for those of others, minor for the agent's own."""
+    """Return a flag for identical free text; None if there is none.
+
+    Text of another agent on another work is critical. Text that the agent delivered to another consumer is minor.
+    """
     if case.text is None or not case.text.is_free or case.text.tokens < thresholds["min_tokens"]:
         return None
     request = case.request
     own = [each for each in case.copies if each.agent_id == request.agent.id]
     foreign = [each for each in case.copies if each.agent_id != request.agent.id and _is_other_work(case, each)]
-    if others := foreign_before_own(foreign, own):
+    if others := select_foreign_before_own(foreign, own):
         message = "Another agent delivered the same text on another work"
-        return _flag(case, Severity.CRITICAL, message + late_validation_note(request, others), others)
+        return _flag(case, Severity.CRITICAL, message + format_late_validation_note(request, others), others)
     sold = [s for s in own if s.consumer_id != request.consumer.id and s.contract_id != request.contract_id]
     if sold:
         return _flag(case, Severity.MINOR, "The agent delivered the same text to another consumer", sold)

@@ -1,4 +1,4 @@
-"""Bounds of records: requests, flags and reasons cut to the limits of a document."""
+"""Truncation of requests, decisions and JSON values to the size limits of a stored document."""
 
 import math
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ MAX_NAME = 200
 MAX_ATTEMPTS = 20
 MAX_REASON = 300
 LEFT_OUT = "left_out"
-"""Key of the number of parts that were removed."""
+"""Key under which a truncated value holds the number of parts that were removed."""
 _Number = bool | float | int
 
 
-def loggable_request(request: ValidationRequest) -> ValidationRequest:
-    """Return the request without texts, and with a bounded part of everything else."""
+def truncate_request_for_log(request: ValidationRequest) -> ValidationRequest:
+    """Return the request without its texts, and with everything else truncated to the limits."""
     science = request.science
     return request.model_copy(
         update={
@@ -36,7 +36,7 @@ def loggable_request(request: ValidationRequest) -> ValidationRequest:
                 name: value for name, value in _storable_metrics(request.claimed_metrics).items() if value is not None
             },
             "science": None if science is None else _bounded_science(science),
-            "execution_metadata": bound_value(request.execution_metadata),
+            "execution_metadata": truncate_value(request.execution_metadata),
             "previous_attempts": tuple(
                 each.model_copy(update={"metrics": _storable_metrics(each.metrics)})
                 for each in request.previous_attempts[-MAX_ATTEMPTS:]
@@ -45,25 +45,26 @@ def loggable_request(request: ValidationRequest) -> ValidationRequest:
     )
 
 
-def bound_decision(decision: ValidationDecision) -> ValidationDecision:
-    """Return the decision with bounded messages and evidence."""
+def truncate_decision(decision: ValidationDecision) -> ValidationDecision:
+    """Return the decision with the messages and evidence of its flags truncated."""
     flags = (
-        flag.model_copy(update={"message": flag.message[:MAX_TEXT], "evidence": bound_value(flag.evidence)})
+        flag.model_copy(update={"message": flag.message[:MAX_TEXT], "evidence": truncate_value(flag.evidence)})
         for flag in decision.flags
     )
     return decision.model_copy(update={"flags": tuple(flags)})
 
 
-def bound_value(value: Any) -> Any:
-    """Return a JSON value with bounded parts, levels and characters; `left_out` counts the others.
+def truncate_value(value: Any) -> Any:
+    """Return a JSON value truncated in its number of parts, its depth, and the length of its texts.
 
-    Names are sorted, as the store returns them.
+    The limits are `MAX_PARTS`, `MAX_DEPTH` and `MAX_TEXT`. Where parts were removed, `left_out` holds their number.
+    Keys of mappings are sorted.
     """
     return _ValueBounds().apply(value, MAX_DEPTH)
 
 
 class _ValueBounds:
-    """Remaining number of parts: bounds of single lists bound no list of lists."""
+    """Truncation of one JSON value with a limit on its total number of parts."""
 
     def __init__(self) -> None:
         self._parts = MAX_PARTS
@@ -84,12 +85,12 @@ class _ValueBounds:
 
 
 def _bounded_science(science: ScienceFindings) -> ScienceFindings:
-    mismatches = [each for each in bound_value(science.mismatches) if isinstance(each, dict)]
-    return ScienceFindings(mismatches=tuple(mismatches), violations=tuple(bound_value(science.violations)))
+    mismatches = [each for each in truncate_value(science.mismatches) if isinstance(each, dict)]
+    return ScienceFindings(mismatches=tuple(mismatches), violations=tuple(truncate_value(science.violations)))
 
 
 def _storable_metrics(metrics: Mapping[str, _Number | None]) -> dict[str, _Number | None]:
-    """Return the first metrics by name: a choice by order would depend on the sender."""
+    """Return the first `MAX_METRICS` metrics by name; the sender's order does not matter."""
     names = sorted(name for name in metrics if len(name) <= MAX_NAME)[:MAX_METRICS]
     return {name: _storable_number(metrics[name]) for name in names}
 
@@ -104,8 +105,11 @@ def _storable_number(value: _Number | None) -> _Number | None:
     return number if math.isfinite(number) else None
 
 
-def tidy_reason(reason: str) -> str:
-    """Return the reason without surrounding space. Raises `InvalidRequest` when it is blank or too long."""
+def require_valid_reason(reason: str) -> str:
+    """Return the reason without surrounding whitespace.
+
+    Raises `InvalidRequest` if it is blank or too long.
+    """
     tidied = reason.strip()
     if all(each.isspace() or is_hidden(each) for each in tidied):
         raise _invalid_reason("blank_reason", "say in a few words why you decide so: the reason stays on record")

@@ -1,7 +1,7 @@
-"""Fixed-bucket histograms of metrics, and the profiles that are computed from them.
+"""Histograms of metrics on a fixed scale, and agent profiles computed from them.
 
-A value x lies in bucket round(asinh(x / 0.001) · 50): linear around zero, about 2 % wide beyond 0.001, for any finite
-number of either sign. Distances between values are taken on the same scale.
+A value x lies in bucket round(asinh(x / 0.001) · 50). Buckets are equally wide around zero, and about 2 % of the value
+wide beyond 0.001. The scale covers any finite number. Distances between values are measured in buckets.
 """
 
 from bisect import bisect_left
@@ -19,54 +19,62 @@ _BUCKETS_PER_E = 50
 _LARGEST = 1e12
 
 
-def scale(value: float) -> float:
-    """Return the value on the histogram's scale, in buckets. Far from zero, 50 buckets are a factor of e."""
+def to_bucket_scale(value: float) -> float:
+    """Return the position of a value on the bucket scale, not rounded.
+
+    Far from zero, 50 buckets are a factor of e.
+    """
     return asinh(value / _UNIT) * _BUCKETS_PER_E
 
 
 def bucket_of(value: float) -> int:
-    """Return the bucket of a finite value."""
-    return round(scale(value))
+    """Return the number of the bucket that holds a finite value."""
+    return round(to_bucket_scale(value))
 
 
-def clamp(value: float) -> float:
-    """Return the value within ±1e12, so that a few absurd values do not use up the buckets."""
+def clamp_metric(value: float) -> float:
+    """Return the value limited to ±1e12, so that absurd values do not use up the buckets."""
     return max(-_LARGEST, min(_LARGEST, value))
 
 
-def middle_of(bucket: float) -> float:
-    """Return the value in the middle of a bucket."""
+def bucket_middle(bucket: float) -> float:
+    """Return the value in the middle of a bucket, in the metric's unit."""
     return sinh(bucket / _BUCKETS_PER_E) * _UNIT
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts of a metric's values by bucket."""
+    """Number of a metric's values in each bucket."""
 
     counts: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
+        """Return the number of values."""
         return sum(self.counts.values())
 
     @property
     def buckets(self) -> "Distribution":
+        """Return the bucket numbers with their counts."""
         return Distribution(tuple(self.counts.items()))
 
     @property
     def values(self) -> "Distribution":
-        """Return the middles of the buckets with their counts, in the values' unit."""
-        return Distribution(tuple((middle_of(bucket), count) for bucket, count in self.counts.items()))
+        """Return the middles of the buckets with their counts, in the metric's unit."""
+        return Distribution(tuple((bucket_middle(bucket), count) for bucket, count in self.counts.items()))
 
     @staticmethod
-    def from_coarse(counts: Mapping[int, int], level: int) -> "Histogram":
-        """Return the histogram of buckets `2 ** level` times as wide, each counted in its middle."""
+    def from_merged_buckets(counts: Mapping[int, int], level: int) -> "Histogram":
+        """Return the histogram of stored counts whose buckets are `2 ** level` buckets wide.
+
+        Each count is put into the middle one of its merged buckets.
+        """
         half = (1 << level) // 2
         return Histogram({(bucket << level) + half: count for bucket, count in counts.items()})
 
 
 def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
-    """Return the median of values with their counts. Raises `ValueError` when there are none."""
+    """Return the median of pairs of value and count. Raises `ValueError` when there are none."""
     ordered = sorted(weighted)
     sums = list(accumulate(count for _, count in ordered))
     if not sums or sums[-1] == 0:
@@ -79,36 +87,39 @@ def weighted_median(weighted: Iterable[tuple[float, int]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Numbers with their counts. Every method raises `ValueError` when there are none."""
+    """Pairs of number and count. Each statistic raises `ValueError` when there are none."""
 
     weighted: Sequence[tuple[float, int]]
 
     def median(self) -> float:
-        """Return the median; of a histogram's values, to the width of a bucket."""
+        """Return the median."""
         return weighted_median(self.weighted)
 
-    def deviation(self) -> float:
-        """Return the median absolute deviation."""
+    def median_absolute_deviation(self) -> float:
+        """Return the median of the absolute distances from the median."""
         median = self.median()
         return weighted_median((abs(value - median), count) for value, count in self.weighted)
 
-    def distance_quantile(self, share: float, above: bool) -> float:
-        """Return the quantile of the distances from the median on one side of it, which includes the median."""
-        sign, median = 1 if above else -1, self.median()
+    def median_distance_quantile(self, share: float, above_median: bool) -> float:
+        """Return a quantile of the distances from the median, over the numbers above or below it.
+
+        `share` is the quantile in [0, 1]. Numbers equal to the median count on both sides.
+        """
+        sign, median = 1 if above_median else -1, self.median()
         gaps = sorted((gap, count) for value, count in self.weighted if (gap := sign * (value - median)) >= 0)
         sums = list(accumulate(count for _, count in gaps))
         return gaps[bisect_left(sums, share * sums[-1])][0]
 
 
-def domain_profile(domain: str, tally: ProfileTally) -> DomainProfile:
-    """Return an agent's profile in one domain."""
-    metrics = {name: metric_profile(buckets) for name, buckets in sorted(tally.histograms.items())}
+def build_domain_profile(domain: str, tally: ProfileTally) -> DomainProfile:
+    """Return the profile of an agent in one domain."""
+    metrics = {name: build_metric_profile(buckets) for name, buckets in sorted(tally.histograms.items())}
     found = {name: each for name, each in metrics.items() if each is not None}
     return DomainProfile(domain=domain, metrics=found, **_counts(tally))
 
 
-def agent_profile(agent_id: str, total: ProfileTally, domains: tuple[DomainProfile, ...]) -> AgentProfile:
-    """Return an agent's profile with these of its domains."""
+def build_agent_profile(agent_id: str, total: ProfileTally, domains: tuple[DomainProfile, ...]) -> AgentProfile:
+    """Return the profile of an agent: its totals, and the given profiles of some of its domains."""
     return AgentProfile(agent_id=agent_id, domains=domains, **_counts(total))
 
 
@@ -123,12 +134,12 @@ def _counts(tally: ProfileTally) -> dict[str, Any]:
     }
 
 
-def metric_profile(buckets: Buckets) -> MetricProfile | None:
-    """Return median and median absolute deviation, in the metric's unit; None for an empty histogram."""
+def build_metric_profile(buckets: Buckets) -> MetricProfile | None:
+    """Return count, median and median absolute deviation of a metric; None for an empty histogram."""
     width = 1 << buckets.level
-    middles = {middle_of(bucket * width + (width - 1) / 2): count for bucket, count in buckets.counts.items()}
+    middles = {bucket_middle(bucket * width + (width - 1) / 2): count for bucket, count in buckets.counts.items()}
     values = Distribution(tuple(middles.items()))
     if not values.weighted:
         return None
     count = sum(buckets.counts.values())
-    return MetricProfile(count=count, median=values.median(), mad=values.deviation())
+    return MetricProfile(count=count, median=values.median(), mad=values.median_absolute_deviation())

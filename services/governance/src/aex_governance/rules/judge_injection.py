@@ -1,6 +1,6 @@
-"""Rule against candidates that address their grader.
+"""Fraud rule against candidates that address their grader.
 
-Reads the output's text, the other texts of the candidate (its reasoning) and the strings of its execution metadata.
+It reads the output's text, the candidate's reasoning, and the strings of its execution metadata.
 """
 
 import base64
@@ -12,32 +12,36 @@ from itertools import chain, islice
 from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.injection.hidden_characters import hidden_characters
+from aex_governance.rules.injection.hidden_characters import find_hidden_characters
 from aex_governance.rules.injection.mentions import Mentions
-from aex_governance.rules.injection.orders import direct_orders
-from aex_governance.rules.injection.plain_text import excerpt, read_plain_text
-from aex_governance.rules.injection.planted_verdicts import own_keys, template_tokens, verdict_objects
+from aex_governance.rules.injection.orders import find_direct_orders
+from aex_governance.rules.injection.plain_text import format_excerpt, normalize_with_offsets
+from aex_governance.rules.injection.planted_verdicts import (
+    find_review_key_values,
+    find_template_tokens,
+    find_verdict_objects,
+)
 from aex_models.governance import Action, Flag, Severity
 
 Finding = tuple[str, int, int]
-"""Kind and span, in code points."""
+"""Kind, start and end of a finding; offsets in code points."""
 _MAX_FINDINGS = 50
 _MAX_LISTED = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag with the first findings of each kind and the counts of all."""
+    """Return a flag with the counts by kind and the first findings; None if nothing is found."""
     listed: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
     unread: Counter[str] = Counter()
     for source, offset, raw in _parts(case, int(thresholds["max_characters"]), unread):
         text = raw.encode("utf-8", "replace").decode("utf-8")  # the patterns refuse halves of surrogate pairs
-        found = islice(_findings(text, thresholds, may_be_answer=source == "output"), _MAX_FINDINGS)
+        found = islice(_findings(text, thresholds, is_output=source == "output"), _MAX_FINDINGS)
         for kind, start, end in found:
             counts[kind] += 1
             if len(listed) < _MAX_LISTED and counts[kind] <= 2:
-                span = {"position": offset + start, "excerpt": excerpt(text, start, end)}
+                span = {"position": offset + start, "excerpt": format_excerpt(text, start, end)}
                 listed.append({"kind": kind, "where": source, **span})
     if not counts:
         return None
@@ -50,11 +54,11 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
+def _findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[Finding]:
     if thresholds["hidden_characters"]:
-        yield from islice(hidden_characters(text, thresholds), _MAX_FINDINGS // 2)
-    plain = read_plain_text(text)
-    for kind, start, end in _readable_findings(plain.text, thresholds, may_be_answer=may_be_answer):
+        yield from islice(find_hidden_characters(text, thresholds), _MAX_FINDINGS // 2)
+    plain = normalize_with_offsets(text)
+    for kind, start, end in _readable_findings(plain.text, thresholds, is_output=is_output):
         yield kind, plain.origin(start), plain.origin(end)
     if thresholds["encoded"]:
         for match in _BASE64.finditer(text):
@@ -63,15 +67,15 @@ def _findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iter
                 yield "base64", *match.span()
 
 
-def _readable_findings(text: str, thresholds: Thresholds, *, may_be_answer: bool) -> Iterator[Finding]:
-    """Yield kind and span of what a skeleton says to a grader; mentions and examples are honest."""
+def _readable_findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[Finding]:
+    """Yield the findings in a normalised text, without those that are mentions or examples."""
     mentions = Mentions(text)
     if thresholds["addressing"]:
-        for found in chain(direct_orders(text), template_tokens(text)):
+        for found in chain(find_direct_orders(text), find_template_tokens(text)):
             if not mentions.is_mention(found[1]):
                 yield found
     if thresholds["planted_verdicts"]:
-        for found in chain(own_keys(text), verdict_objects(text, may_be_answer=may_be_answer)):
+        for found in chain(find_review_key_values(text), find_verdict_objects(text, is_output=is_output)):
             if not mentions.is_example(*found[1:]):
                 yield found
 
@@ -79,12 +83,15 @@ def _readable_findings(text: str, thresholds: Thresholds, *, may_be_answer: bool
 def _hides_finding(run: str, thresholds: Thresholds) -> bool:
     decoded = _decode(run)
     return decoded is not None and any(
-        _readable_findings(read_plain_text(decoded).text, thresholds, may_be_answer=False)
+        _readable_findings(normalize_with_offsets(decoded).text, thresholds, is_output=False)
     )
 
 
 def _decode(run: str) -> str | None:
-    """Return the readable text that Base64 stands for, with or without padding, in either alphabet."""
+    """Return the printable text that a run of Base64 encodes; None if it encodes none.
+
+    Padding is optional, and both alphabets are read.
+    """
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         decoded = base64.b64decode(body + "=" * (-len(body) % 4), validate=True).decode("utf-8")
@@ -94,7 +101,7 @@ def _decode(run: str) -> str | None:
 
 
 def _parts(case: RuleCase, longest: int, unread: Counter[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield source, offset and text; of a text above `longest` characters, its beginning and its end."""
+    """Yield source, offset and text of the parts to read; of a text above `longest` characters, both ends."""
     for source, text in _texts(case):
         if len(text) <= longest:
             yield source, 0, text
@@ -116,7 +123,7 @@ def _texts(case: RuleCase) -> Iterator[tuple[str, str]]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield every string and key of a JSON value. Iterative, because the candidate chooses the depth."""
+    """Yield each string and key of a JSON value. Not recursive, as the candidate chooses the depth."""
     waiting = [value]
     while waiting:
         current = waiting.pop()

@@ -1,29 +1,34 @@
-"""Rule against required terms in lists, repeats or a density that no prose has.
+"""Fraud rule against required keywords placed in lists or repeats, or in a density that no prose has.
 
-Verification computes the counts of the terms, which governance does not know. Prose with all terms, headings, tables of
-figures and a glossary of terms that the prose uses are honest.
+Verification counts the keywords; governance does not know them. These are honest: prose that contains all keywords,
+headings, tables of figures, and a glossary of words that the prose uses.
 """
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.text.layout import is_headed_list, may_be_labels, repeated_share
+from aex_governance.text.layout import begins_with_headed_list, compute_repeated_share, may_be_headings_or_labels
 from aex_models.governance import Action, Flag, KeywordStats, Severity
 
 _MAX_READ = 50_000
-"""Code points whose layout is analysed."""
+"""Characters (code points) of the output whose layout is analysed."""
 _BESIDE_PROSE = "a list beside prose that has few or none of them"
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for any reason. Statistics without a text count as those of a long text."""
+    """Return a major flag with every reason found; None if there is none.
+
+    Keyword statistics without a text are judged as those of a long text.
+    """
     stats, text = case.request.keyword_stats, case.request.output_text
     if stats is None or not stats.found:
         return None
     tokens = case.text.tokens if case.text else None
-    repeated = repeated_share(text[:_MAX_READ]) if text else 0.0
+    repeated = compute_repeated_share(text[:_MAX_READ]) if text else 0.0
     reasons = _reasons(stats, tokens, repeated, thresholds)
-    if not reasons or (text and not _repeats(stats, repeated, thresholds) and may_be_labels(stats, text[:_MAX_READ])):
+    if not reasons or (
+        text and not _repeats(stats, repeated, thresholds) and may_be_headings_or_labels(stats, text[:_MAX_READ])
+    ):
         return None
-    if text and reasons == [_BESIDE_PROSE] and is_headed_list(text[:_MAX_READ]):
+    if text and reasons == [_BESIDE_PROSE] and begins_with_headed_list(text[:_MAX_READ]):
         return None
     return Flag(
         rule=RULE.name,

@@ -1,6 +1,7 @@
-"""Rule against impossible times: longer than the platform measured, or parts longer than the total.
+"""Fraud rule against reported times that cannot be true.
 
-Agents report times under several names, in metadata, metrics and claims, as numbers or text.
+A time cannot exceed what the platform measured, and a part cannot exceed the total. Agents report times under several
+names, in metadata, metrics and claims, as numbers or text.
 """
 
 import math
@@ -16,35 +17,38 @@ DURATIONS = ("duration_ms", "latency_ms", "total_ms")
 FIRST_BYTES = ("ttfb_ms", "time_to_first_byte_ms", "time_to_first_byte", "ttfb")
 PROCESSINGS = ("processing_ms", "processing_time_ms", "processing_time")
 _SOURCES = ("execution_metadata", "extracted_metrics", "claimed_metrics")
-"""In order of precedence: metrics are computed from the metadata, and claims repeat them."""
+"""Fields of a request that may hold times, in order of precedence."""
 _PLAIN = re.compile(r"\s*[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 
-def plain_number(value: Any) -> float | None:
-    """Return the finite number of a number or of text with plain digits; None for anything else."""
+def parse_plain_number(value: Any) -> float | None:
+    """Return the value of a number, or of text in plain decimal digits, if it is finite; None otherwise."""
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         value = float(value)
         return value if math.isfinite(value) else None
     return float(value) if is_finite_number(value) else None
 
 
-def reported_time(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
-    """Return the longest time in ms under these names, its name, and the first source that has any."""
+def find_longest_reported_time(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
+    """Return the longest time in ms reported under one of these names, with its name and source.
+
+    Only the first source that has any of the names is read. None: no source has any.
+    """
     for source in _SOURCES:
         values = getattr(request, source)
-        times = [(ms, name, source) for name in names if (ms := plain_number(values.get(name))) is not None]
+        times = [(ms, name, source) for name in names if (ms := parse_plain_number(values.get(name))) is not None]
         if times:
             return max(times, key=itemgetter(0))
     return None
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for reported times that contradict the measured one, or each other.
+    """Return a major flag if reported times contradict the measured one or each other; None otherwise.
 
-    Slow agents are honest. What is no number, or was not measured, is not compared.
+    A slow agent is honest. A time that is no number, or was not measured, is not compared.
     """
     duration, first_byte, processing = (
-        reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
+        find_longest_reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
     )
     reported = [each for each in (duration, first_byte, processing) if each is not None]
     measured, slack = case.request.platform_latency_ms, thresholds["slack_ms"]

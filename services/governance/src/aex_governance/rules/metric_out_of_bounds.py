@@ -1,4 +1,4 @@
-"""Rule against metrics outside the bounds of their name, and values that are not finite."""
+"""Fraud rule against metrics outside the bounds for their name, and values that are not finite."""
 
 import math
 import re
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.latency_impossible import DURATIONS, FIRST_BYTES, PROCESSINGS, plain_number
+from aex_governance.rules.latency_impossible import DURATIONS, FIRST_BYTES, PROCESSINGS, parse_plain_number
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
 
 _TIMES = (*DURATIONS, *FIRST_BYTES, *PROCESSINGS)
 _WORD = re.compile(r"[a-z0-9]+")
 _LONGEST_NAME = 200
-"""Characters; no pattern is meant for longer names."""
+"""Characters of a name above which no pattern is tried."""
 
 Bounds = Sequence[float | None]
 
 
 class MetricBounds:
-    """Bounds `[least, most]` by name; `*` in a name stands for any characters but a dot.
+    """Bounds `[least, most]` by metric name or pattern; `*` stands for any characters but a dot.
 
-    A word of `either_sign` in a name excludes all patterns without it. A word of `other_scale` excludes the patterns
-    with an upper bound.
+    A word of `either_sign` in a metric's name, such as `delta`, excludes the patterns that do not contain it. A word
+    of `other_scale`, such as `percent`, excludes those of them that have an upper bound.
     """
 
     def __init__(self, bounds: Mapping[str, Bounds], either_sign: Iterable[str], other_scale: Iterable[str]) -> None:
@@ -36,9 +36,9 @@ class MetricBounds:
         ]
 
     def find_violation(self, name: str, value: float, tolerance: float) -> dict[str, Any] | None:
-        """Return the bounds that the value violates, and their pattern; None if it violates none.
+        """Return the bounds that a value violates, with their pattern if any; None if it violates none.
 
-        The tolerance is for rounding: a weighted average of ones can exceed 1, and rejection is final.
+        `tolerance` allows for rounding: a weighted average of ones can exceed 1.
         """
         entry = self._entry_of(name)
         if entry is None:
@@ -69,7 +69,10 @@ class MetricBounds:
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for extracted, measured, reported and claimed values out of bounds."""
+    """Return a critical flag with each value that is not finite or out of bounds; None if there is none.
+
+    Extracted, measured, reported and claimed values are checked; each name is reported once.
+    """
     bounds = MetricBounds(thresholds["bounds"], thresholds["either_sign"], thresholds["other_scale"])
     tolerance = thresholds["tolerance"]
     outside: dict[str, dict[str, Any]] = {}
@@ -93,8 +96,8 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
 
 
 def _values(request: ValidationRequest) -> Iterator[tuple[str, str, float | None]]:
-    """Yield source, metric and value; None is an extracted value that is not finite."""
-    reported = {name: plain_number(request.execution_metadata.get(name)) for name in _TIMES}
+    """Yield source, metric and value of each number; an extracted value of None is not finite."""
+    reported = {name: parse_plain_number(request.execution_metadata.get(name)) for name in _TIMES}
     sources: Mapping[str, Mapping[str, bool | float | None]] = {
         "extracted": request.extracted_metrics,
         "platform": _known_values({"platform_latency_ms": request.platform_latency_ms}),

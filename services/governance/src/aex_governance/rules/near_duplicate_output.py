@@ -1,7 +1,7 @@
-"""Rule against free text that is nearly identical to another agent's."""
+"""Fraud rule against free text that is nearly identical to another agent's."""
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.projection_merging import foreign_before_own, late_validation_note
+from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_before_own
 from aex_governance.text.free_text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
@@ -9,7 +9,10 @@ _MAX_LISTED = 5
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for texts of other agents. Equal outputs belong to `duplicate_output`."""
+    """Return a major flag for similar texts of other agents; None if there is none.
+
+    Identical outputs are left to the rule `duplicate_output`.
+    """
     if case.text is None or not case.text.is_free or case.text.tokens < thresholds["min_tokens"]:
         return None
     request = case.request
@@ -22,14 +25,14 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
         and each.sighting.contract_id != request.contract_id
         and each.sighting.output_hash != request.output_hash
     ]
-    counted = foreign_before_own(foreign, own)
+    counted = select_foreign_before_own(foreign, own)
     if not counted:
         return None
     matches = sorted((each for each in near if each.sighting in counted), key=lambda each: -each.similarity)
     return Flag(
         rule=RULE.name,
         severity=Severity.MAJOR,
-        message="Nearly the text that another agent delivered" + late_validation_note(request, counted),
+        message="Nearly the text that another agent delivered" + format_late_validation_note(request, counted),
         evidence={
             "min_similarity": thresholds["min_similarity"],
             "tokens": case.text.tokens,

@@ -1,7 +1,7 @@
-"""Documents of the projections, their keys within a generation, and the records of the log.
+"""Documents of the projections, their keys, and the records of the log from which they are built.
 
-A projection holds integer counts and first sightings, which are equal in any order of records. It can be rebuilt from
-the log. Ids are hashed in keys: writes spread, and any text makes a key.
+A projection holds only counts and the earliest attempts with a text, so the order of records does not matter. Ids are
+hashed in keys, which spreads writes and allows any text as an id.
 """
 
 from hashlib import sha256
@@ -15,29 +15,32 @@ RECENT_SHARDS = 4
 
 
 class Buckets(Frozen):
-    """A histogram in few buckets: bucket `b` of level `n` holds `b·2ⁿ` to `(b + 1)·2ⁿ − 1` of level 0."""
+    """Histogram with merged buckets: bucket b of level n covers b·2ⁿ to (b + 1)·2ⁿ − 1 of level 0."""
 
     level: int = 0
-    """The lowest with few enough buckets."""
+    """Lowest level at which the histogram has few enough buckets."""
     counts: dict[int, int] = {}
 
 
 class ProfileTally(Frozen):
-    """Counts of ended contracts (the first three) and of validated attempts (the others)."""
+    """Counts of an agent or a domain.
+
+    `outcomes`, `successes` and `final_statuses` count ended contracts; the other fields count validated attempts.
+    """
 
     outcomes: int = 0
     successes: int = 0
     final_statuses: dict[str, int] = {}
     decisions: dict[str, int] = {}
-    """Action → attempts."""
+    """Number of attempts by action."""
     flags: dict[str, int] = {}
-    """Rule → attempts with its flag."""
+    """Number of attempts flagged, by rule."""
     histograms: dict[str, Buckets] = {}
-    """Metric → its values in allowed attempts."""
+    """Values in allowed attempts, by metric."""
 
 
 class ProfileShard(Frozen):
-    """A part of an agent's counts in one domain."""
+    """Part (shard) of an agent's counts in one domain; the parts are summed when they are read."""
 
     agent_id: str
     domain: str
@@ -46,7 +49,7 @@ class ProfileShard(Frozen):
 
 
 class DomainShard(Frozen):
-    """A part of all agents' counts in one domain."""
+    """Part (shard) of all agents' counts in one domain; the parts are summed when they are read."""
 
     domain: str
     shard: int
@@ -54,19 +57,22 @@ class DomainShard(Frozen):
 
 
 class RecentShard(Frozen):
-    """A part of an agent's validated attempts within one hour, for one consumer or (None) for all."""
+    """Part (shard) of the number of an agent's validated attempts in one hour, by minute.
+
+    It counts attempts for one consumer, or for all consumers where `consumer_id` is None.
+    """
 
     agent_id: str
     consumer_id: str | None
     hour: int
-    """Since 1970."""
+    """Hours since 1970."""
     shard: int
     minutes: dict[int, int] = {}
-    """Minute of the hour → attempts."""
+    """Number of attempts by minute of the hour."""
 
 
 class Sighting(Frozen):
-    """A validated attempt in the index of hashes or bands."""
+    """Earlier validated attempt, as the indexes of identical and similar texts list it."""
 
     agent_id: Identifier
     consumer_id: Identifier
@@ -75,18 +81,21 @@ class Sighting(Frozen):
     attempt_id: Identifier
     output_hash: Sha256
     seen_at: Instant
-    """Time at which its output was received."""
+    """Time at which the attempt's output was received."""
 
 
 class HashEntry(Frozen):
-    """The earliest sightings of an output, one for each agent and consumer."""
+    """Earliest sightings of one output hash, one for each pair of agent and consumer."""
 
     output_hash: Sha256
     sightings: tuple[Sighting, ...] = ()
 
 
 class BandEntry(Frozen):
-    """The earliest sightings of texts with one band of the sketch, one for each agent."""
+    """Earliest sightings of texts that share one band of their sketches, one for each agent.
+
+    A band is a part of a sketch; similar texts probably share one.
+    """
 
     sightings: tuple[Sighting, ...] = ()
 
@@ -95,22 +104,22 @@ Projected = ProfileShard | DomainShard | RecentShard | HashEntry | BandEntry
 
 
 class ValidationRecord(Frozen):
-    """Record of one attempt's validation in the log."""
+    """Record of the log: the validation of one attempt."""
 
     request: ValidationRequest
-    """Request without texts, truncated to the limits of a document."""
+    """Request without its texts, truncated to the limits of a document."""
     decision: ValidationDecision
     decided_at: Instant
     is_free: bool = False
-    """True for free text; only such outputs are in the indexes."""
+    """True if the output is free text; only such outputs are in the indexes of texts."""
     sketch: str | None = None
-    """The text's sketch, as `encode_sketch` writes it."""
+    """Sketch of the text, encoded by `encode_sketch`; None if it has none."""
     generations: tuple[int, ...] = ()
-    """The generations that it is folded into, updated in the transaction of the fold."""
+    """Generations of the projections to which the record was added when it was logged."""
 
 
 class OutcomeEntry(Frozen):
-    """Record of one contract's final outcome in the log."""
+    """Record of the log: the final outcome of one contract."""
 
     contract_id: str
     agent_id: str
@@ -121,36 +130,39 @@ class OutcomeEntry(Frozen):
     flags: tuple[str, ...] = ()
     occurred_at: Instant
     generations: tuple[int, ...] = ()
-    """As in `ValidationRecord`."""
+    """Generations of the projections to which the record was added when it was logged."""
 
 
 LogRecord = ValidationRecord | OutcomeEntry
 
 
 def shard_of(record_id: str, shards: int) -> int:
-    """Return the shard of a record, by the id of its attempt or contract."""
+    """Return the number of the shard that counts a record, derived from its attempt's or contract's id."""
     return int.from_bytes(sha256(record_id.encode()).digest()[:4]) % shards
 
 
 def agent_key_prefix(agent_id: str) -> str:
-    """Return the prefix of the keys of an agent's profile."""
+    """Return the common prefix of the keys of all `ProfileShard`s of an agent."""
     return f"{_hash_ids(agent_id)}-"
 
 
 def profile_key(agent_id: str, domain: str, shard: int) -> str:
+    """Return the key of a `ProfileShard` within a generation."""
     return f"{agent_key_prefix(agent_id)}{_hash_ids(domain)}-{shard}"
 
 
 def domain_key(domain: str, shard: int) -> str:
+    """Return the key of a `DomainShard` within a generation."""
     return f"{_hash_ids(domain)}-{shard}"
 
 
-def recent_key(agent_id: str, consumer_id: str | None, hour: int, shard: int) -> str:
+def recent_shard_key(agent_id: str, consumer_id: str | None, hour: int, shard: int) -> str:
+    """Return the key of a `RecentShard` within a generation; `hour` counts from 1970."""
     return f"{_hash_ids(agent_id, *(() if consumer_id is None else (consumer_id,)), str(hour))}-{shard}"
 
 
 def band_key(band: str) -> str:
-    """Return the key of a `BandEntry`; a `HashEntry` has the hash itself."""
+    """Return the key of a `BandEntry` within a generation. The key of a `HashEntry` is its output hash."""
     return _hash_ids(band)
 
 

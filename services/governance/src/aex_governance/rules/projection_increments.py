@@ -1,9 +1,9 @@
-"""Increments of the projections: the documents that one record of the log adds to the stored ones."""
+"""Increments: the changes that one record of the log makes to projection documents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aex_governance.rules.histogram import bucket_of, clamp
+from aex_governance.rules.histogram import bucket_of, clamp_metric
 from aex_governance.rules.projection_documents import (
     DOMAIN_SHARDS,
     PROFILE_SHARDS,
@@ -23,10 +23,10 @@ from aex_governance.rules.projection_documents import (
     band_key,
     domain_key,
     profile_key,
-    recent_key,
+    recent_shard_key,
     shard_of,
 )
-from aex_governance.rules.projection_merging import merge_documents, retain_metrics
+from aex_governance.rules.projection_merging import merge_documents, select_first_metrics
 from aex_governance.text.free_text import decode_sketch, sketch_bands
 from aex_models.governance import Action
 from aex_runtime.clock import epoch_micros
@@ -37,24 +37,28 @@ _MICROS_PER_MINUTE = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Increment:
-    """Change of a document by one record."""
+    """Change that one record makes to one document: a small document to merge into the stored one."""
 
     key: str
-    """Within a generation."""
+    """Key of the document within a generation."""
     change: Projected
 
     @property
     def kind(self) -> type[Projected]:
+        """Return the type of the document."""
         return type(self.change)
 
 
 def apply_increment(document: Projected | None, increment: Increment) -> Projected:
-    """Return the document with the increment. Commutative, not idempotent."""
+    """Return the document with the increment merged into it.
+
+    Increments may be applied in any order. One that is applied twice counts twice.
+    """
     return increment.change if document is None else merge_documents(document, increment.change)
 
 
-def record_increments(record: LogRecord) -> tuple[Increment, ...]:
-    """Return the increments of a record, at most one for each document."""
+def compute_increments(record: LogRecord) -> tuple[Increment, ...]:
+    """Return the changes that a record of the log makes, at most one for each document."""
     if isinstance(record, OutcomeEntry):
         tally = ProfileTally(outcomes=1, successes=int(record.success), final_statuses={record.final_status: 1})
         return _tally_increments(record.agent_id, record.domain, record.contract_id, tally)
@@ -62,17 +66,17 @@ def record_increments(record: LogRecord) -> tuple[Increment, ...]:
     tally = ProfileTally(
         decisions={decision.action.value: 1},
         flags={flag.rule: 1 for flag in decision.flags},
-        histograms=metric_histograms(request.extracted_metrics) if decision.action is Action.ALLOW else {},
+        histograms=build_metric_histograms(request.extracted_metrics) if decision.action is Action.ALLOW else {},
     )
     counts = _tally_increments(request.agent.id, request.domain, request.attempt_id, tally)
     return counts + _recent_increments(record) + (_sighting_increments(record) if record.is_free else ())
 
 
-def metric_histograms(metrics: Mapping[str, bool | float | int | None]) -> dict[str, Buckets]:
-    """Return histograms of one value each, for the finite numbers of the metrics."""
-    return retain_metrics(
+def build_metric_histograms(metrics: Mapping[str, bool | float | int | None]) -> dict[str, Buckets]:
+    """Return a histogram of one value for each numeric metric; at most `MAX_METRICS` metrics."""
+    return select_first_metrics(
         {
-            name: Buckets(counts={bucket_of(clamp(value)): 1})
+            name: Buckets(counts={bucket_of(clamp_metric(value)): 1})
             for name, value in metrics.items()
             if value is not None and not isinstance(value, bool) and len(name) <= MAX_NAME
         }
@@ -93,7 +97,7 @@ def _recent_increments(record: ValidationRecord) -> tuple[Increment, ...]:
     hour, minute = divmod(epoch_micros(record.decided_at) // _MICROS_PER_MINUTE, 60)
     return tuple(
         Increment(
-            recent_key(agent_id, consumer_id, hour, shard),
+            recent_shard_key(agent_id, consumer_id, hour, shard),
             RecentShard(agent_id=agent_id, consumer_id=consumer_id, hour=hour, shard=shard, minutes={minute: 1}),
         )
         for consumer_id in (None, record.request.consumer.id)

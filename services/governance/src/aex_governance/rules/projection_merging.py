@@ -1,4 +1,4 @@
-"""Merging of documents with one key, commutative and associative; order of sightings."""
+"""Merging of projection documents, in any order; and selection of earlier outputs to compare with."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -26,11 +26,11 @@ MAX_MEMBERS = 16
 MAX_METRICS = 32
 MAX_BUCKETS = 64
 MAX_COMPARED = 8
-"""Sightings of other agents; the agent's own come on top, at most one per band."""
+"""Similar sightings of other agents that are compared; the agent's own are compared in addition."""
 
 
 def merge_documents(left: Projected, right: Projected) -> Projected:
-    """Return both documents as one. Raises `TypeError` when they are not of one type."""
+    """Return the merger of two documents of one key. Raises `TypeError` when their types differ."""
     match left, right:
         case ProfileShard(), ProfileShard():
             return left.model_copy(update={"tally": sum_tallies((left.tally, right.tally))})
@@ -39,19 +39,19 @@ def merge_documents(left: Projected, right: Projected) -> Projected:
         case RecentShard(), RecentShard():
             return left.model_copy(update={"minutes": _sum_counts((left.minutes, right.minutes))})
         case HashEntry(), HashEntry():
-            first = earliest_sightings(
+            first = select_earliest_sightings(
                 (*left.sightings, *right.sightings), attrgetter("agent_id", "consumer_id"), MAX_COPIES
             )
             return left.model_copy(update={"sightings": first})
         case BandEntry(), BandEntry():
-            first = earliest_sightings((*left.sightings, *right.sightings), attrgetter("agent_id"), MAX_MEMBERS)
+            first = select_earliest_sightings((*left.sightings, *right.sightings), attrgetter("agent_id"), MAX_MEMBERS)
             return BandEntry(sightings=first)
         case _:
             raise TypeError(f"{type(left).__name__} and {type(right).__name__} are not merged")
 
 
 def sum_tallies(tallies: Iterable[ProfileTally]) -> ProfileTally:
-    """Return the sum, as of the shards of a profile."""
+    """Return the sum of tallies, such as those of all shards of a profile."""
     parts = list(tallies)
     return ProfileTally(
         outcomes=sum(each.outcomes for each in parts),
@@ -66,32 +66,32 @@ def sum_tallies(tallies: Iterable[ProfileTally]) -> ProfileTally:
 def sum_histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> dict[str, Buckets]:
     """Return, for each metric in `names`, the sum of its histograms over all tallies.
 
-    A metric that no tally has, or that `retain_metrics` drops, is omitted.
+    A metric that no tally has, or that `select_first_metrics` drops, is omitted.
     """
     return _sum_histograms([each.histograms for each in tallies], names)
 
 
-def earliest_sightings(
+def select_earliest_sightings(
     sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable], limit: int
 ) -> tuple[Sighting, ...]:
-    """Return the first sighting of each group, the earliest ones up to the limit."""
+    """Return the earliest sighting of each group, sorted by time, up to `limit` of them."""
     first: dict[Hashable, Sighting] = {}
     for each in sorted(sightings, key=_order):
         first.setdefault(group(each), each)
     return tuple(first.values())[:limit]
 
 
-def retain_metrics(histograms: Mapping[str, T]) -> dict[str, T]:
-    """Return the first `MAX_METRICS` metrics by name, names without dots before others.
+def select_first_metrics(histograms: Mapping[str, T]) -> dict[str, T]:
+    """Return the histograms of the first `MAX_METRICS` names; names without dots come first.
 
-    The choice depends on the names alone, hence on no order of records.
+    The choice depends only on the names, not on the order of records.
     """
     names = sorted(histograms, key=lambda name: ("." in name, name))
     return {name: histograms[name] for name in names[:MAX_METRICS]}
 
 
 def sum_buckets(parts: Sequence[Buckets]) -> Buckets:
-    """Return the sum at the lowest level with at most `MAX_BUCKETS` buckets."""
+    """Return the sum of histograms, with buckets merged until there are at most `MAX_BUCKETS`."""
     level = max((part.level for part in parts), default=0)
     counts = _sum_counts(_coarsen(part.counts, level - part.level) for part in parts)
     while len(counts) > MAX_BUCKETS:
@@ -116,13 +116,16 @@ def _sum_histograms(parts: Sequence[Mapping[str, Buckets]], names: Collection[st
     for part in parts:
         for name, buckets in part.items():
             by_name.setdefault(name, []).append(buckets)
-    return {name: sum_buckets(by_name[name]) for name in retain_metrics(by_name) if names is None or name in names}
+    return {
+        name: sum_buckets(by_name[name]) for name in select_first_metrics(by_name) if names is None or name in names
+    }
 
 
 def similar_sightings(request: ValidationRequest, bands: Iterable[Iterable[Sighting]]) -> list[Sighting]:
-    """Return the agent's own sightings in the bands, then those of others that share most bands.
+    """Return earlier outputs to compare with the request, from the bands of its text's sketch.
 
-    Copies are left out: they are found by their hash.
+    First come the agent's own, then up to `MAX_COMPARED` of other agents, those that share most bands first. Identical
+    outputs of other agents, and those of the same contract, are left out.
     """
     shared: Counter[str] = Counter()
     own: dict[str, Sighting] = {}
@@ -138,17 +141,17 @@ def similar_sightings(request: ValidationRequest, bands: Iterable[Iterable[Sight
     return [*sorted(own.values(), key=_order), *ranked[:MAX_COMPARED]]
 
 
-def foreign_before_own(foreign: Iterable[Sighting], own: Iterable[Sighting]) -> list[Sighting]:
-    """Return the sightings of others up to the agent's own first one, earliest first.
+def select_foreign_before_own(foreign: Iterable[Sighting], own: Iterable[Sighting]) -> list[Sighting]:
+    """Return other agents' sightings (earlier outputs) up to the agent's own earliest one, by time.
 
-    Later copies of an author's text must not make the author's next delivery a copy.
+    So an author is not accused when others copy the text before the author's next delivery.
     """
     first = min(map(_order, own), default=None)
     return sorted((each for each in foreign if first is None or _order(each) <= first), key=_order)
 
 
-def late_validation_note(request: ValidationRequest, sightings: Sequence[Sighting]) -> str:
-    """Return the suffix of a message if all sightings were received after the request, else `""`."""
+def format_late_validation_note(request: ValidationRequest, sightings: Sequence[Sighting]) -> str:
+    """Return a suffix for a flag's message if all sightings were received after the request, else `""`."""
     late = all(each.seen_at > request.received_at for each in sightings)
     return "; it was received after this one, though its validation came first" if late else ""
 

@@ -1,6 +1,6 @@
-"""Rule against copies of the hidden reference.
+"""Fraud rule against outputs that copy the hidden reference.
 
-Short answers and lists of short items that equal it are correct answers.
+A short output, or a list of short items, that equals the reference is a correct answer.
 """
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
@@ -9,11 +9,14 @@ from aex_models.governance import Action, Flag, ReferenceSimilarity, Severity
 
 _MAX_EXCERPT = 200
 _MAX_READ = 20_000
-"""Code points: enough to recognise the kind of text."""
+"""Characters (code points) that are read to recognise the kind of text."""
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for any of three figures. A similarity without a text counts as that of a long text."""
+    """Return a critical flag if any of ROUGE-L, BLEU and likeness reaches its threshold; None otherwise.
+
+    A similarity without a text is judged as that of a long text.
+    """
     similarity, text = case.request.reference_similarity, case.request.output_text
     if similarity is None:
         return None
@@ -47,7 +50,7 @@ def _exceeded_figures(similarity: ReferenceSimilarity, text: str | None, thresho
 
 
 def _is_latin(text: str) -> bool:
-    """Return whether half of the letters are ASCII: ROUGE-L reads only a–z and 0–9."""
+    """Return whether at least half of the letters are ASCII; ROUGE-L ignores other letters."""
     letters = [each for each in text if each.isalpha()]
     return 2 * sum(each.isascii() for each in letters) >= len(letters) > 0
 

@@ -1,8 +1,9 @@
-"""Rule against a search for the score: attempts with small edits while a secret metric climbs.
+"""Fraud rule against probing: attempts with small edits while a secret metric climbs.
 
-A larger edit is a revision, and so is one small correction. Of three attempts, two tiny edits that both help are a
-search. Of four, the edits may be larger, and one may fail. A longer sequence is a search if most later attempts are
-better than earlier ones.
+Large edits are revisions, and so is one small correction. Probing is:
+- with three attempts: two tiny edits that both help;
+- with four: small edits, of which one may fail;
+- with more: most later attempts are better than earlier ones.
 """
 
 from collections.abc import Sequence
@@ -14,14 +15,17 @@ from aex_models.governance import Action, Flag, PreviousAttempt, Severity
 from aex_models.numbers import is_finite_number
 
 _ROUNDING = 1e-6
-"""Relative; smaller differences are no climb."""
+"""Relative difference up to which two values count as equal."""
 _MIN_FINAL_SHARE = 0.8
 _CODE = "custom."
-"""Metrics of the consumer's own code, where less may be better."""
+"""Prefix of metrics computed by a consumer's own code, where a lower value may be better."""
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for metrics that climb in the earlier attempts near the present one."""
+    """Return a major flag with each secret metric that climbs over similar earlier attempts.
+
+    Returns None if no metric climbs.
+    """
     request = case.request
     near = [
         each
@@ -56,7 +60,7 @@ def _is_open(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: Thresholds) -> dict[str, Any] | None:
-    """Return the figures of attempts in which this metric climbs; None if it does not."""
+    """Return the figures of the attempts in which this metric climbs; None if it does not climb."""
     known = [each for each in near if is_finite_number(each.metrics.get(name))]
     values = [*(float(each.metrics[name] or 0) for each in known), value]
     similarities = [each.similarity for each in known if each.similarity is not None]
@@ -69,10 +73,10 @@ def _run(name: str, value: float, near: Sequence[PreviousAttempt], thresholds: T
 
 
 def _count_climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool) -> int:
-    """Return the number of new best values if they make a search, else 0.
+    """Return the number of new best values if the sequence is probing, else 0.
 
-    A search has failed edits too. In a longer sequence most later attempts are better than earlier ones, and the last
-    is among the best. Scores that vary at random go down again.
+    Probing includes failed edits. In a long sequence most later attempts are better than earlier ones, and the last is
+    among the best. Scores that vary at random go down again.
     """
     best, climbs = values[0], 0
     for each in values[1:]:
@@ -89,7 +93,7 @@ def _count_climbs(values: Sequence[float], thresholds: Thresholds, *, tiny: bool
 
 
 def _rising_share(values: Sequence[float]) -> float:
-    """Return the share of the differing pairs whose later attempt is better (as in Kendall's tau)."""
+    """Return the share of pairs of differing values in which the later is better (as Kendall's tau)."""
     pairs = list(combinations(values, 2))
     rising = sum(_rises(earlier, later) for earlier, later in pairs)
     falling = sum(_rises(later, earlier) for earlier, later in pairs)

@@ -1,11 +1,14 @@
-"""Rule against a consumer and an agent of one principal or organisation."""
+"""Fraud rule against a consumer and an agent of one principal or organisation."""
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag for equal parties, regardless of case and space. No organisation equals none."""
+    """Return a critical flag if consumer and agent share id or organisation; None otherwise.
+
+    Case and whitespace are ignored. A missing organisation equals no other.
+    """
     del thresholds
     consumer, agent = case.request.consumer, case.request.agent
     if _are_same(consumer.id, agent.id):

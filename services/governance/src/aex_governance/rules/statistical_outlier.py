@@ -1,34 +1,37 @@
-"""Rule against metrics far from the history of the agent or of the domain."""
+"""Fraud rule against metrics far from the history of the agent or of the domain."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.histogram import Histogram, bucket_of, clamp, middle_of, scale
+from aex_governance.rules.histogram import Histogram, bucket_middle, bucket_of, clamp_metric, to_bucket_scale
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
 
 _NORMAL = 1.4826
-"""Ratio of standard deviation and median absolute deviation (MAD) of a normal distribution."""
+"""Ratio of the standard deviation to the median absolute deviation (MAD) in a normal distribution."""
 _OUTER_SHARE, _OUTER = 0.9, 1.645
-"""90 % of it lie within 1.645 standard deviations. If half of the values are equal, the MAD is 0."""
+"""Share of a normal distribution within 1.645 standard deviations; used where half of the values are equal (MAD 0)."""
 _LINEAR_FLOOR, _LINEAR_FLOOR_EQUAL = 0.03, 0.045
-"""Minimum spread relative to the median; the second for histories of equal values."""
+"""Minimum spread relative to the median; the second is for histories whose MAD is 0."""
 _LOG_FLOOR, _LOG_FLOOR_EQUAL = 1.5, 2.25
-"""The same in buckets of 2 %."""
+"""Minimum spread in buckets of 2 %; the second is for histories whose MAD is 0."""
 _LEAST_SPREAD = 1e-3
 _FAR_BELOW = 3.0
 _NEAR = 0.8
 _NARROW, _NARROW_EXCESS = 10.0, 1.25
-"""Buckets, a standard deviation of 20 %: below, both scales are nearly the same."""
+"""Spread in buckets (20 %) below which the linear and the logarithmic scale are nearly the same."""
 _FAR_END = 1.2
-"""Shares near one end have the longer tail towards the other."""
+"""Factor for shares in [0, 1]: near one end the tail towards the other end is longer."""
 _FEW = 3
-"""For few values the limit is higher: by 15 % at 20 of them, by 1.5 % at 200."""
+"""Term of the limit for short histories: 15 % more at 20 values, 1.5 % more at 200."""
 _SEEN_SHARE = 0.005
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Compare every number with the agent's own history if long enough, else with the domain's."""
+    """Return a minor flag with each metric far from its history; None if none is.
+
+    The history is the agent's own if it has `min_outcomes` values, else the domain's if that has.
+    """
     found: dict[str, dict[str, Any]] = {}
     for name, value in _numbers(case.request).items():
         for owner, histories in (("agent", case.own), ("domain", case.domain)):
@@ -36,7 +39,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
             if history is None or history.total < thresholds["min_outcomes"]:
                 continue
             if not is_familiar(value, history):  # true for nearly all values, and cheaper than the distance
-                distance, limit = robust_z(value, history), limit_for(history, thresholds)
+                distance, limit = compute_robust_z(value, history), robust_z_limit(history, thresholds)
                 if distance > limit:
                     found[name] = _figures(value, owner, history, distance, limit)
             break
@@ -50,10 +53,10 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def metrics_without_history(
+def find_metrics_without_history(
     request: ValidationRequest, own: Mapping[str, Histogram], thresholds: Thresholds
 ) -> list[str]:
-    """Return the metrics for which the agent's own history is too short."""
+    """Return the numeric metrics for which the agent's own history has fewer than `min_outcomes` values."""
     least = thresholds["min_outcomes"]
     return [name for name in _numbers(request) if name not in own or own[name].total < least]
 
@@ -63,18 +66,22 @@ def _numbers(request: ValidationRequest) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if value is not None and not isinstance(value, bool)}
 
 
-def limit_for(history: Histogram, thresholds: Thresholds) -> float:
-    """Return the limit of the robust z for this history: `max_robust_z` · (1 + 3 / outcomes)."""
+def robust_z_limit(history: Histogram, thresholds: Thresholds) -> float:
+    """Return the distance from the median above which a value is flagged, in robust standard deviations.
+
+    It is `max_robust_z` · (1 + 3 / values in the history).
+    """
     return float(thresholds["max_robust_z"]) * (1 + _FEW / history.total)
 
 
-def robust_z(value: float, history: Histogram) -> float:
-    """Return |x − median| / (1.4826 · MAD, with a floor), for a finite value and a non-empty history.
+def compute_robust_z(value: float, history: Histogram) -> float:
+    """Return the distance of a value from the median of its history, in robust standard deviations.
 
-    Long tails on one scale are short on the other: the nearer of values and logarithms counts. Shares have no long
-    tails and need no logarithms. Below a positive history a third of the logarithms' distance is enough.
+    A robust standard deviation is 1.4826 · MAD (median absolute deviation), with a minimum. The smaller of the linear
+    and the logarithmic distance counts. Shares in [0, 1] use the linear one. Below the median of a positive history,
+    at least a third of the logarithmic distance counts.
     """
-    position, median = scale(clamp(value)), history.buckets.median()
+    position, median = to_bucket_scale(clamp_metric(value)), history.buckets.median()
     spread, linear = _logarithmic_spread(history, position >= median), _linear_distance(value, history)
     logarithmic = abs(position - median) / spread
     lowest, highest = min(history.counts), max(history.counts)
@@ -93,22 +100,28 @@ _ZERO, _ONE = bucket_of(0.0), bucket_of(1.0)
 
 def _linear_distance(value: float, history: Histogram) -> float:
     middle = history.values.median()
-    are_equal = history.buckets.deviation() == 0
+    are_equal = history.buckets.median_absolute_deviation() == 0
     floor = abs(middle) * (_LINEAR_FLOOR_EQUAL if are_equal else _LINEAR_FLOOR)
     above = value >= middle
-    spread = max(_NORMAL * history.values.deviation(), history.values.distance_quantile(_OUTER_SHARE, above) / _OUTER)
-    return abs(clamp(value) - middle) / max(spread, floor, _LEAST_SPREAD)
+    spread = max(
+        _NORMAL * history.values.median_absolute_deviation(),
+        history.values.median_distance_quantile(_OUTER_SHARE, above) / _OUTER,
+    )
+    return abs(clamp_metric(value) - middle) / max(spread, floor, _LEAST_SPREAD)
 
 
 def _logarithmic_spread(history: Histogram, above: bool) -> float:
-    deviation = history.buckets.deviation()
+    deviation = history.buckets.median_absolute_deviation()
     floor = _LOG_FLOOR if deviation else _LOG_FLOOR_EQUAL
-    return max(_NORMAL * deviation, history.buckets.distance_quantile(_OUTER_SHARE, above) / _OUTER, floor)
+    return max(_NORMAL * deviation, history.buckets.median_distance_quantile(_OUTER_SHARE, above) / _OUTER, floor)
 
 
 def is_familiar(value: float, history: Histogram) -> bool:
-    """Return whether the history has values nearly as far from its median, or zeros and ones only."""
-    position, median = scale(clamp(value)), history.buckets.median()
+    """Return whether the history has values about as far from its median as `value`, on the same side.
+
+    Also true for 0 or 1 in a history that has only zeros and ones.
+    """
+    position, median = to_bucket_scale(clamp_metric(value)), history.buckets.median()
     if round(position) in (_ZERO, _ONE) and {_ZERO, _ONE}.issuperset(history.counts):
         return True
     reach = _NEAR * (position - median)
@@ -128,9 +141,9 @@ def _figures(value: float, owner: str, history: Histogram, distance: float, limi
         "history_of": owner,
         "outcomes": history.total,
         "median": history.values.median(),
-        "median_absolute_deviation": history.values.deviation(),
-        "lowest": middle_of(min(history.counts)),
-        "highest": middle_of(max(history.counts)),
+        "median_absolute_deviation": history.values.median_absolute_deviation(),
+        "lowest": bucket_middle(min(history.counts)),
+        "highest": bucket_middle(max(history.counts)),
     }
 
 

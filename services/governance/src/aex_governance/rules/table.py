@@ -38,29 +38,30 @@ RULES = (
     statistical_outlier.RULE,
     velocity.RULE,
 )
-"""In the order of spec file 5."""
+"""Rules in the order of file 5 of the specification."""
 REQUEST_RULES = tuple(rule for rule in RULES if not rule.reads_history)
-"""Rules whose flags depend on the request and its text alone."""
+"""Rules whose flags depend only on the request and its text."""
 HISTORY_RULES = tuple(rule for rule in RULES if rule.reads_history)
+"""Rules whose flags depend on the history too."""
 _STRENGTH = (Action.ALLOW, Action.HOLD, Action.REJECT)
 _RISK = {Severity.INFO: 0.05, Severity.MINOR: 0.2, Severity.MAJOR: 0.6, Severity.CRITICAL: 0.95}
-"""Probability of fraud for a single flag of this severity; flags combine as independent events."""
+"""Probability of fraud by the severity of a flag; flags combine as independent events."""
 
 
 class RuleBroken(RuntimeError):
-    """A rule failed because of a defect in its code."""
+    """Error of a fraud rule that failed because of a defect in its code."""
 
 
 def decide(case: RuleCase, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule] = RULES) -> ValidationDecision:
-    """Return the decision of all enabled rules. Raises `RuleBroken` as `raise_flags` does."""
-    return combine_flags(raise_flags(case, configs, rules), rules)
+    """Return the decision that follows from the flags of all enabled rules. Raises `RuleBroken`."""
+    return combine_flags(collect_flags(case, configs, rules), rules)
 
 
-def raise_flags(case: RuleCase, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule]) -> tuple[Flag, ...]:
-    """Return the flags of the enabled rules.
+def collect_flags(case: RuleCase, configs: Mapping[str, RuleConfig], rules: Sequence[FraudRule]) -> tuple[Flag, ...]:
+    """Return the flags of the enabled rules for a case.
 
-    Raises `RuleBroken`, naming the rule and the attempt, when a rule fails. Then no decision is stored, and the caller
-    can retry.
+    Raises `RuleBroken` with the names of rule and attempt when a rule fails. No decision is stored then, and the
+    caller can retry.
     """
     flags = []
     for rule in rules:
@@ -78,16 +79,19 @@ def raise_flags(case: RuleCase, configs: Mapping[str, RuleConfig], rules: Sequen
 
 
 def combine_flags(flags: Iterable[Flag], rules: Sequence[FraudRule] = RULES) -> ValidationDecision:
-    """Return the strongest action of the flags, which are sorted as the rules are."""
+    """Return the decision that follows from flags: the strongest of their actions, and a risk score.
+
+    Without flags the action is `allow`. Flags are sorted in the order of the rules.
+    """
     order = {rule.name: index for index, rule in enumerate(rules)}
     ordered = tuple(sorted(flags, key=lambda flag: order[flag.rule]))
     actions = (rules[order[flag.rule]].actions[flag.severity] for flag in ordered)
     action = max(actions, key=_STRENGTH.index, default=Action.ALLOW)
     return ValidationDecision(
-        valid=action is Action.ALLOW, action=action, flags=ordered, risk_score=risk_score(ordered)
+        valid=action is Action.ALLOW, action=action, flags=ordered, risk_score=compute_risk_score(ordered)
     )
 
 
-def risk_score(flags: Iterable[Flag]) -> float:
-    """Return 1 − Π (1 − risk of each flag)."""
+def compute_risk_score(flags: Iterable[Flag]) -> float:
+    """Return the probability of fraud in [0, 1]: 1 − Π (1 − risk of each flag)."""
     return round(1 - prod(1 - _RISK[flag.severity] for flag in flags), 6)

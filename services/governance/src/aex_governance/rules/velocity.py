@@ -1,14 +1,14 @@
-"""Rule against too many outcomes of one agent, or of one agent for one consumer, in a window."""
+"""Fraud rule against too many attempts of an agent in a time window, in total or for one consumer."""
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity
 
 MAX_WINDOW_S = 86_400
-"""A longer window would read too many documents for each attempt."""
+"""Longest window in seconds; a longer one would read too many documents for each attempt."""
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag if the outcomes of the window and this one exceed a limit."""
+    """Return a major flag if this attempt and those in the window exceed a limit; None otherwise."""
     counts = {
         "agent": (case.recent.agent + 1, thresholds["max_agent_outcomes"]),
         "pair": (case.recent.pair + 1, thresholds["max_pair_outcomes"]),

@@ -1,1 +1,1 @@
-"""Pure functions on texts: normal forms, prose and its words, layout, sketches."""
+"""Pure functions on texts: normal forms, recognition of prose, layout, and sketches."""

@@ -1,6 +1,7 @@
-"""Free text: prose that is long enough for equal wordings to be no coincidence; its MinHash sketch.
+"""Recognition of free text, and its MinHash sketch.
 
-Labels, tables, data, code and lists of short items are not free text: correct ones are often equal.
+Free text is prose so long that two identical ones are no coincidence. Labels, tables, data, code and lists of short
+items are not free text: correct ones are often identical.
 """
 
 import re
@@ -16,69 +17,72 @@ from aex_governance.text.normalization import UNSPACED, confusable_skeleton
 from aex_governance.text.wording import analyze_wording
 
 MAX_READ = 200_000
-"""Code points that are read."""
+"""Characters (code points) of a text that are read."""
 MIN_TOKENS = 50
-"""Shorter texts are not in the indexes."""
+"""Tokens below which a text is not free text, and not in the indexes."""
 MIN_TOKENS_NOTE = "Words (characters in scripts without spaces) that free text must have; no index holds shorter ones."
 _WORDS_PER_CHARACTER = 0.6
-"""In scripts without spaces: a Chinese word has 1.7 characters on average."""
+"""Words per character in scripts without spaces: a Chinese word has 1.7 characters on average."""
 _SENTENCE_ENDS = ".!?…。！？｡।؟۔։።"
 _CLAUSE = re.compile(rf"[{_SENTENCE_ENDS},](?!\d)|[;:|\t=(){{}}\[\]<>,、，；：،؛]")
 _SENTENCE_END = re.compile(rf"[{_SENTENCE_ENDS}](?!\d)")
 _CLAUSE_WORDS = 4.5
-"""Minimum of a clause of prose: five words, eight Chinese characters."""
+"""Words that a clause of prose has at least: five words, or eight Chinese characters."""
 _BARE_LINE_WORDS = 7.5
-"""Minimum of a line without punctuation: shorter ones are titles, names, items."""
+"""Words that a line of prose without punctuation has at least; shorter ones are titles, names or items."""
 _MIN_WRAPPED_LINES = 6
 _MIN_RAGGED = 4
-"""Characters between the narrowest and the widest line of wrapped words; rows of a table differ less."""
+"""Characters between the narrowest and the widest line of a wrapped paragraph; rows of a table differ less."""
 _LETTER = rf"[^\W\d_{UNSPACED}]"
 _LONGEST_WORD = 30
-"""Letters. In a longer run of spaced letters the ends of words are unknown."""
+"""Letters of a word that is written with spaces between its letters; a longer run is not joined."""
 _MIN_PROSE = 30
 _MIN_PROSE_SHARE = 0.4
 _SENTENCE = 6.0
 _NUMBERED_SENTENCE = 8.0
-"""Words. `The sentiment of review 12 is positive.` is a label."""
+"""Words of a sentence with a number. `The sentiment of review 12 is positive.` is a label."""
 _MIN_DIFFERENT = 0.6
 _VARIETY_SAMPLE = 300
 _MIN_VARIETY = 0.45
-"""Distinct share of neighbouring token pairs; a sentence repeated with other labels has less."""
+"""Distinct share of neighbouring token pairs in prose; a sentence repeated with other labels has less."""
 
 
 # Patterns of wide ranges are compiled on first use, by `re` itself: they take 6 ms of each start.
 _TOKEN = rf"(?=\w)[{UNSPACED}]|[^\W_{UNSPACED}]+"
 _UNSPACED_TOKEN = rf"[{UNSPACED}]"
 _SPACED_WORD = rf"(?<![^\W_]){_LETTER}([ .·*_•‧~+=|/'’-]){_LETTER}(?:\1{_LETTER})*+(?![^\W_])"
-"""Letters with the same mark between them."""
+"""Pattern of a word whose letters are separated by one and the same mark."""
 PERMUTATIONS = 128
 BANDS = 16
 ROWS = 3
-"""Texts equal in all rows of a band are compared: 91 % of those of similarity 0.52, 98 % at 0.6, all at 0.7."""
+"""Rows per band. Texts that agree in all rows of a band are compared: 91 % of those of similarity 0.52, all at 0.7."""
 SHINGLE = 2
-"""Words per shingle: texts on one topic share single words, and few edits destroy longer shingles."""
+"""Words per shingle. Texts on one topic share single words, and few edits destroy longer shingles."""
 _SEED = 7
-"""Signatures are stored: a new seed or algorithm needs a rebuild of the sketches in the log."""
+"""Seed of the stored sketches; another seed or algorithm needs a rebuild of the sketches in the log."""
 
 
 Sketch = tuple[int, ...]
-"""A MinHash signature: 32-bit minima, one for each permutation."""
+"""MinHash signature of a text: the 32-bit minimum of each permutation."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreeText:
-    """Result of reading a text."""
+    """Result of the analysis of a text."""
 
     tokens: int
-    """Words; in scripts without spaces, characters."""
+    """Number of words; in scripts without spaces, of characters."""
     is_free: bool
-    """True for prose of at least `MIN_TOKENS` tokens."""
+    """True for free text: prose of at least `MIN_TOKENS` tokens."""
     sketch: Sketch | None
-    """Sketch; None if the text is not free text."""
+    """Sketch of a free text; None for any other text."""
 
 
-def read_text(text: str) -> FreeText:
-    """Return tokens, kind and sketch of a text of any length and content."""
+def analyze_text(text: str) -> FreeText:
+    """Return the number of tokens of a text, whether it is free text, and its sketch.
+
+    Reads the first `MAX_READ` characters.
+    """
     raw = text[:MAX_READ]
     plain = confusable_skeleton(raw)[:MAX_READ]
     tokens = tokenize(plain)
@@ -91,7 +95,7 @@ def read_text(text: str) -> FreeText:
 
 
 def tokenize(plain: str) -> list[str]:
-    """Return the words of a skeleton; in scripts without spaces, its characters."""
+    """Return the words of a normalised text; in scripts without spaces, its characters."""
     return re.findall(_TOKEN, plain)
 
 
@@ -112,7 +116,7 @@ def _is_prose(raw: str, plain: str, tokens: Sequence[str]) -> bool:
 
 
 def _has_sentences(plain: str, tokens: int) -> bool:
-    """Return whether enough words stand in whole sentences; a short sentence with a number is a label."""
+    """Return whether enough words belong to sentences; a short sentence with a number is a label."""
     found = 0
     for sentence in _SENTENCE_END.split(plain)[:-1]:
         words = [token for token in tokenize(sentence) if not token.isdecimal()]
@@ -123,13 +127,16 @@ def _has_sentences(plain: str, tokens: int) -> bool:
 
 
 def _is_sentence(sentence: str, words: Sequence[str]) -> bool:
-    """Return whether most words differ and few marks separate them, unlike in a list with a full stop."""
+    """Return whether most words differ and few marks separate them, unlike in a list."""
     different = len(set(words)) >= _MIN_DIFFERENT * len(words)
     return different and len(_CLAUSE.findall(sentence)) * _CLAUSE_WORDS <= len(words)
 
 
 def _clause_splits(plain: str) -> Iterator[Iterator[tuple[str, float]]]:
-    """Yield the clauses for each meaning that line breaks may have."""
+    """Yield the clauses under each interpretation of line breaks.
+
+    A line break ends a clause, or it does not, or only paragraphs end one.
+    """
     lines = plain.split("\n")
     yield _clauses_by_line(lines)
     yield _sentence_clauses(plain)
@@ -155,7 +162,7 @@ def _prose_clauses(clauses: Iterator[tuple[str, float]]) -> list[tuple[str, ...]
 
 
 def _unwrap(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines, each wrapped paragraph joined into one."""
+    """Yield the lines, with each wrapped paragraph joined into one line."""
     for blank, block in groupby(lines, key=lambda line: not line.strip()):
         paragraph = [line.strip() for line in block]
         if not blank and _is_wrapped(paragraph):
@@ -165,7 +172,7 @@ def _unwrap(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Return whether no line but the last has room for the first word of the next one."""
+    """Return whether the first word of each line had no space left at the end of the line before."""
     if len(lines) < _MIN_WRAPPED_LINES or any("  " in line or "\t" in line for line in lines):
         return False
     widths = [len(line) for line in lines[:-1]]
@@ -177,7 +184,7 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
 
 
 def _clauses_by_line(lines: Iterable[str]) -> Iterator[tuple[str, float]]:
-    """Yield each clause with its minimum of words; line breaks end clauses, as in lists and tables."""
+    """Yield each clause with the number of words it needs to be prose; line breaks end clauses."""
     for line in lines:
         clauses = _CLAUSE.split(line.strip())
         bare = len(clauses) == 1
@@ -186,7 +193,7 @@ def _clauses_by_line(lines: Iterable[str]) -> Iterator[tuple[str, float]]:
 
 
 def _sentence_clauses(plain: str) -> Iterator[tuple[str, float]]:
-    """Yield each sentence with its minimum of words, whatever its line breaks."""
+    """Yield each sentence with the number of words it needs to be prose, regardless of line breaks."""
     for sentence in _SENTENCE_END.split(plain)[:-1]:
         clauses = [clause for clause in _CLAUSE.split(sentence.replace("\t", " ")) if clause.strip()]
         yield sentence, _CLAUSE_WORDS * max(1.0, 0.6 * len(clauses))
@@ -197,31 +204,37 @@ def _length(words: Sequence[str]) -> float:
 
 
 def compute_sketch(tokens: Sequence[str]) -> Sketch:
-    """Return the sketch of at least `SHINGLE` tokens."""
+    """Return the MinHash sketch of a text's shingles, which are runs of `SHINGLE` tokens.
+
+    There must be at least `SHINGLE` tokens.
+    """
     shingles = {" ".join(tokens[at : at + SHINGLE]) for at in range(len(tokens) - SHINGLE + 1)}
     minhash = RMinHash(num_perm=PERMUTATIONS, seed=_SEED)
     minhash.update(list(shingles))
     return tuple(minhash.digest())
 
 
-def similarity(left: Sketch, right: Sketch) -> float:
-    """Return the estimated Jaccard similarity of the shingles, in [0, 1]."""
+def estimate_similarity(left: Sketch, right: Sketch) -> float:
+    """Return the Jaccard similarity of two texts' shingles in [0, 1], estimated from their sketches."""
     pairs = zip(left, right, strict=True)
     return sum(here == there for here, there in pairs) / len(left)
 
 
 def sketch_bands(sketch: Sketch) -> tuple[str, ...]:
-    """Return the bands of the sketch, each with its number."""
+    """Return the bands of a sketch as text: `ROWS` minima each, prefixed with the band's number.
+
+    Two texts with an equal band are candidates for comparison.
+    """
     rows = [sketch[band * ROWS : (band + 1) * ROWS] for band in range(BANDS)]
     return tuple(f"{band}:{'.'.join(map(str, row))}" for band, row in enumerate(rows))
 
 
 def encode_sketch(sketch: Sketch) -> str:
-    """Return the 32-bit minima, big-endian, in Base64."""
+    """Return the sketch as Base64 of its big-endian 32-bit minima."""
     return b64encode(pack(f">{len(sketch)}I", *sketch)).decode()
 
 
 def decode_sketch(text: str) -> Sketch:
-    """Return the sketch that `encode_sketch` wrote."""
+    """Return the sketch from the text that `encode_sketch` returned."""
     content = b64decode(text, validate=True)
     return unpack(f">{len(content) // 4}I", content)

@@ -1,4 +1,4 @@
-"""Layout of a text: lists, repeats, headings, labelled figures."""
+"""Analysis of a text's layout: lists, repeated sentences, headings, and figures with labels."""
 
 import re
 from collections import Counter
@@ -10,23 +10,23 @@ from aex_models.governance import KeywordStats
 
 _ITEM_END = re.compile(r"[.!?…。！？।؟۔](?!\d)|[,;:|\t\n\r=(){}\[\]<>、，；：،؛]")
 _SHORT_ITEM = 3
-"""Words: the maximum of labels, names and fields of data."""
+"""Words that a label, a name or a field of data has at most."""
 _SINGLE_CHARACTER = 0.6
-"""Words: in scripts without spaces a word has 1.7 characters on average."""
+"""Words per character in scripts without spaces: a word has 1.7 characters on average."""
 _MIN_SENTENCES = 0.3
-"""Share of the words that stand in longer items, in a text that is no list."""
+"""Share of words in longer items from which a text is no list."""
 _WINDOW = 60
-"""Words: variety is averaged over windows, because it falls with length."""
+"""Words of a window over which variety is measured, because variety falls with length."""
 _MIN_VARIETY = 0.5
-"""Types by tokens: prose has 0.6 or more in every language; rows of a dozen labels have 0.2."""
+"""Distinct words per word: prose has 0.6 or more in every language; rows of a dozen labels have 0.2."""
 _MIN_REPEATED = 0.06
-"""Share of repeated tokens: prose repeats `the`, `and` and `of`, lists of names nothing."""
+"""Share of repeated words: prose repeats `the`, `and` and `of`; lists of names repeat nothing."""
 _FUNCTION_WORDS = 0.75
-"""Weighted length of repeated words, relative to all: labels are as long as each other."""
+"""Average length of repeated words relative to all words; labels are equally long, function words are short."""
 _MOST_BY_ONE = 0.75
-"""Share of the repeats: a column of data has the same word in every row."""
+"""Share of the repeats by one word; a column of data has the same word in every row."""
 _MIN_WORDS = 0.3
-"""Share of the tokens; data have fewer."""
+"""Share of tokens that are words; data have fewer."""
 _SEGMENT_END = re.compile(r"(?<=[.!?;])\s+|[\n\r。！？；]+")
 _MARKER = re.compile(r"^\s*(?:[-*•·–—>#]+|\d{1,3}[.)]|[A-Za-z][.)])\s+")
 _WORD = re.compile(r"\w+")
@@ -40,7 +40,7 @@ _TIMES_THE_LIST = 2
 
 
 def is_list(text: str) -> bool:
-    """Return whether it is labels, tables, data or numbers, and no prose."""
+    """Return whether the text consists of labels, tables, data or numbers, without prose."""
     plain = confusable_skeleton(text)
     tokens = tokenize(plain)
     words = [token for token in tokens if not token.isdecimal()]
@@ -75,8 +75,8 @@ def _length(item: Sequence[str]) -> float:
     return sum(_SINGLE_CHARACTER if len(word) == 1 else 1.0 for word in item)
 
 
-def repeated_share(text: str) -> float:
-    """Return the share of the text in sentences or lines that repeat an earlier one."""
+def compute_repeated_share(text: str) -> float:
+    """Return the share of the text, in [0, 1], that is in sentences or lines that repeat an earlier one."""
     seen: set[tuple[str, ...]] = set()
     total = repeated = 0
     for segment in _SEGMENT_END.split(text):
@@ -88,10 +88,10 @@ def repeated_share(text: str) -> float:
     return repeated / total if total else 0.0
 
 
-def may_be_labels(stats: KeywordStats, text: str) -> bool:
-    """Return whether headings and labelled figures can account for the terms in lists.
+def may_be_headings_or_labels(stats: KeywordStats, text: str) -> bool:
+    """Return whether headings and labelled figures can account for all keywords found in lists.
 
-    A heading is a short line above a longer one; a labelled figure is a short line with a word and a number.
+    A heading is a short line above a longer one. A labelled figure is a short line with a word and a number.
     """
     lines = [_MARKER.sub("", line).strip() for line in text.splitlines() if line.strip()]
     sizes = [len(_WORD.findall(line)) for line in lines]
@@ -104,10 +104,10 @@ def may_be_labels(stats: KeywordStats, text: str) -> bool:
     return labels >= max(stats.found * stats.list_share, 1)
 
 
-def is_headed_list(text: str) -> bool:
-    """Return whether it begins with a short headed list, followed by sentences of twice its length.
+def begins_with_headed_list(text: str) -> bool:
+    """Return whether the text begins with a short list under a heading, then prose of twice its length.
 
-    Ingredients, materials and participants are listed so; the prose need not name them.
+    Ingredients, materials and participants are listed in this way; the prose need not repeat them.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     is_item = [bool(_MARKER.match(line)) and not line.startswith("#") for line in lines]

@@ -1,4 +1,4 @@
-"""Normal forms for comparison: the skeleton of a text, hidden characters, scripts without spaces."""
+"""Normal forms of text for comparison; recognition of hidden characters and of scripts without spaces."""
 
 import re
 import unicodedata
@@ -7,16 +7,16 @@ UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Thai to Tibetan, Myanmar, Khmer, kana, Han, as in the brackets of a regular expression."""
+"""Scripts without spaces (Thai to Tibetan, Myanmar, Khmer, kana, Han), for use in a regular expression's brackets."""
 _VISIBLE_BLANKS = frozenset("\n\t ")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _HIDDEN_RANGES = (
     *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
     *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0100, 0xE01EF)),
 )
-"""Letters, marks and symbols without a glyph (Unicode's Default_Ignorable_Code_Point, and blank Braille)."""
+"""Code points without a glyph: Unicode's Default_Ignorable_Code_Point, and blank Braille."""
 _FILLERS = "\u115f\u1160\u3164\uffa0"
-"""Fillers that count as letters."""
+"""Invisible fillers that Unicode classifies as letters."""
 _DROPPED_CATEGORIES = {"Mn", "Mc", "Me", "Cf", "Co", "Cn", "Cs"}
 _LOOKALIKES = str.maketrans(
     # Cyrillic, Greek and Armenian letters, case folded, that look like Latin ones; Latin letters with a stroke.
@@ -24,14 +24,17 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijshdqwbhkmtrnbabyenikvoptyxwcjuohnqqqagiioooldhtb",
 )
 _MAX_GROWTH = 4
-"""Times: a Korean syllable has three letters; only rare ligatures have more, up to eighteen."""
+"""Factor by which normalisation may lengthen a text; a Korean syllable has three letters, a rare ligature eighteen."""
 _CHUNK = 4_096
 """Characters normalised per call, because a call holds the interpreter lock."""
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def is_hidden(character: str) -> bool:
-    """Return whether the character has no glyph, or changes how others are displayed."""
+    """Return whether a character has no glyph, or changes the display of others.
+
+    Line feed, tab and space are not hidden.
+    """
     if character in _VISIBLE_BLANKS:
         return False
     code = ord(character)
@@ -41,9 +44,9 @@ def is_hidden(character: str) -> bool:
 
 
 def confusable_skeleton(text: str) -> str:
-    """Return the text in NFKD, case folded, without marks, with Latin letters for confusables.
+    """Return the text for comparison: NFKD, case-folded, without marks, look-alikes as Latin letters.
 
-    Only for comparison. Marks are dropped before normalisation too: NFKD is quadratic in long runs of them.
+    Every line end becomes a line feed. Marks are also removed before NFKD, which is quadratic in long runs of them.
     """
     lines = _LINE_ENDS.sub("\n", text)
     if lines.isascii():

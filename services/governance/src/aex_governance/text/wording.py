@@ -1,7 +1,7 @@
 """Recognition of prose by its words, independent of punctuation.
 
-Prose has many different words and repeats a few short ones. Labels are few. Names, codes and terms rarely repeat.
-Titles have capitals.
+Prose has many different words and repeats a few short ones. Labels have few different words. Names, codes and terms
+rarely repeat, and titles have capitals.
 """
 
 import re
@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from aex_governance.text.normalization import UNSPACED
 
 _WINDOW = 100
-"""Tokens: repetition grows with the length of a text."""
+"""Tokens of a window over which repetition is measured, because it grows with the length of a text."""
 _MIN_ALPHABETIC = 0.8
 _MIN_ROOT_RATIO = 4.4
-"""Types / √tokens, of 50 to 150 tokens: prose has 5.5 to 9, labels of 15 classes 1.7, a sentence eight times 0.9."""
+"""Distinct words / √words over 50 to 150 words: prose has 5.5 to 9, labels of 15 classes 1.7."""
 _MIN_SPELLED_RATIO = 2.0
-"""For Thai, Lao, Burmese and Khmer, where letters are the tokens."""
+"""Same ratio for Thai, Lao, Burmese and Khmer, whose tokens are letters."""
 _SHORT_LETTERS = 4
 _MIN_SHORT_SHARE = 0.1
 _MIN_SHORT_TYPES = 4
 _MIN_REPEATED_SHARE = 0.05
-"""For languages with few short words."""
+"""Lower share of repeated short words, for languages that have few short words."""
 _FUNCTION_CHARACTERS = frozenset("的了是在不和有我他她这個个们與与也就都而及以之为被把从到上着过吗呢")
-"""Chinese; in Japanese all hiragana count."""
+"""Function words of Chinese; in Japanese all hiragana count as such."""
 _MIN_FUNCTION_SHARE = 0.05
 _MIN_RUN = 5.0
-"""Characters of an unspaced script between marks and blanks: items have two to four."""
+"""Average characters between marks in scripts without spaces; items of lists have two to four."""
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]+")
 _NAME = re.compile(r"[^\W\d_]{4,}")
 _SEGMENT = re.compile(r"[\n\t,;|]+")
@@ -35,7 +35,7 @@ _MAX_CAPITALS = 0.75
 _SHORT_SEGMENT = 9.0
 _CODE = re.compile(r"\w[(\[{/]\w?|[=<>]=?\s|[{}]|\w_\w|[\"']\s*:|->|::|\w/\w")
 _MAX_CODE = 0.12
-"""Marks per token."""
+"""Marks of code per token."""
 _MIN_ROWS = 8
 
 
@@ -44,16 +44,17 @@ class ProseSignals:
     """Kind of a text according to its words."""
 
     is_prose: bool
+    """True if the words alone show that it is prose."""
     may_be_prose: bool
-    """True if the words do not rule prose out; the punctuation decides."""
+    """True if the words do not rule out prose; then the punctuation decides."""
     is_list: bool
     """True for a sequence of titles or names."""
 
 
-def analyze_wording(raw: str, plain: str, tokens: Sequence[str], least_share: float) -> ProseSignals:
-    """Return the signals of a text, given as written, as skeleton and as tokens.
+def analyze_wording(raw: str, plain: str, tokens: Sequence[str], min_prose_share: float) -> ProseSignals:
+    """Return the kind of a text: `raw` as written, `plain` as normalised, and `tokens` of the latter.
 
-    Prose needs `least_share` of the tokens.
+    At least `min_prose_share` of the tokens must be prose.
     """
     capitals = _are_mostly_capitals(raw)
     is_list = capitals and len(tokens) < _SHORT_SEGMENT * len([each for each in _SEGMENT.split(raw) if each.strip()])
@@ -64,7 +65,7 @@ def analyze_wording(raw: str, plain: str, tokens: Sequence[str], least_share: fl
         found = _classify(window)
         strong += len(window) * found[0]
         weak += len(window) * found[1]
-    needed = least_share * len(tokens)
+    needed = min_prose_share * len(tokens)
     return ProseSignals(
         is_prose=strong >= needed and not is_list and not _is_data(plain, len(tokens)),
         may_be_prose=weak >= needed and not capitals and _has_long_runs(plain, len(tokens)),
@@ -109,7 +110,7 @@ def _has_long_runs(plain: str, tokens: int) -> bool:
 
 
 def _is_data(plain: str, tokens: int) -> bool:
-    """Return whether it is code, JSON, tagged words, or rows with the same number of columns."""
+    """Return whether the text is code, JSON, tagged words, or rows with equally many columns."""
     if sum(1 for _ in _CODE.finditer(plain)) > _MAX_CODE * tokens:
         return True
     rows = [line for line in plain.split("\n") if line.strip()]

@@ -1,21 +1,21 @@
-"""HTTP routes: parse, call one handler, shape the response."""
+"""HTTP routes of the service. Each parses the request, calls one handler, and removes hidden fields."""
 
 from fastapi import APIRouter
 
 from aex_runtime.http.routing import service_router
-from aex_settlement.api.ledger import account_routes, ledger_routes
-from aex_settlement.api.settlements import correction_routes, export_routes, settlement_routes
+from aex_settlement.api.ledger import add_account_routes, add_ledger_routes
+from aex_settlement.api.settlements import add_correction_routes, add_export_routes, add_settlement_routes
 from aex_settlement.deps import Deps
 
 __all__ = ["routes"]
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Return every route of the service."""
+    """Return a router with every route of the JSON API."""
     router = service_router(prefix="/v1", tags=["settlement"])
-    export_routes(router, deps)  # before {contract_id}, which would match `export`
-    settlement_routes(router, deps)
-    correction_routes(router, deps)
-    ledger_routes(router, deps)
-    account_routes(router, deps)
+    add_export_routes(router, deps)  # before {contract_id}, which would match `export`
+    add_settlement_routes(router, deps)
+    add_correction_routes(router, deps)
+    add_ledger_routes(router, deps)
+    add_account_routes(router, deps)
     return router

@@ -16,8 +16,8 @@ from aex_settlement.api.parameters import (
     Json,
     Page,
     Reader,
-    json_response,
-    visible_fields,
+    build_json_response,
+    select_visible_fields,
 )
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.post_transactions import post_transaction
@@ -37,11 +37,11 @@ _EXAMPLES = {
     )
     for kind, debited, reason in (("deposit", CASH, "wire 4711"), ("adjustment", FEES, "credit for an outage"))
 }
-"""Examples, because no schema says that postings sum to zero."""
+"""Request examples for the OpenAPI document, because its schema cannot say that postings sum to zero."""
 
 
-def ledger_routes(router: APIRouter, deps: Deps) -> None:
-    """Add `/trial-balance` and `/ledger/transactions`."""
+def add_ledger_routes(router: APIRouter, deps: Deps) -> None:
+    """Add the routes `/trial-balance` and `/ledger/transactions` to the router."""
 
     @router.get("/trial-balance", response_model=Json)
     async def get_trial_balance(reader: Finance, as_of: AsOf = None) -> Response:
@@ -50,7 +50,7 @@ def ledger_routes(router: APIRouter, deps: Deps) -> None:
         The sum of each currency is zero; up to `complete_to` the answer never changes.
         """
         balance = await read_trial_balance(deps, as_of)
-        return await json_response(balance, reader)
+        return await build_json_response(balance, reader)
 
     @router.post("/ledger/transactions", status_code=201)
     async def post_ledger_transaction(
@@ -62,11 +62,11 @@ def ledger_routes(router: APIRouter, deps: Deps) -> None:
         """Post a deposit (cash +, consumer −) or an adjustment; amounts are integer micros, 1.00 is 1000000."""
         effect = await post_transaction(deps, body, finance.id, once)
         response.headers.update(effect.headers)
-        return visible_fields(await read_transaction(deps, effect.resource_id), finance)
+        return select_visible_fields(await read_transaction(deps, effect.resource_id), finance)
 
 
-def account_routes(router: APIRouter, deps: Deps) -> None:
-    """Add `/accounts/{id}` and `/accounts/{id}/entries`."""
+def add_account_routes(router: APIRouter, deps: Deps) -> None:
+    """Add the routes `/accounts/{id}` and `/accounts/{id}/entries` to the router."""
 
     # Ids of principals may contain a slash, hence `path`; entries first, or `/entries` would be part of the id.
     @router.get("/accounts/{account_id:path}/entries", response_model=Json)
@@ -79,7 +79,7 @@ def account_routes(router: APIRouter, deps: Deps) -> None:
         async with PageReader(deps.store, paging.large_pages) as pages:
             await pages.count_bytes(sum(len(each.model_dump_json()) for each in found.records))
             items = await pages.run_in_thread_if_large(
-                lambda: tuple(visible_fields(each, reader) for each in found.records)
+                lambda: tuple(select_visible_fields(each, reader) for each in found.records)
             )
             return encoded_json_response(await encode_page(pages, ListPage(items, found.after), paging))
 
@@ -89,4 +89,4 @@ def account_routes(router: APIRouter, deps: Deps) -> None:
 
         `consumer:acme/entries` addresses the entries of `consumer:acme`.
         """
-        return visible_fields(await read_account(deps, reader, account_id, as_of), reader)
+        return select_visible_fields(await read_account(deps, reader, account_id, as_of), reader)

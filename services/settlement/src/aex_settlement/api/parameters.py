@@ -1,4 +1,4 @@
-"""Parameters and responses that several routes share."""
+"""Query parameters and response encoding that several routes share."""
 
 import asyncio
 import json
@@ -33,20 +33,23 @@ ContractId = Annotated[str, Path(max_length=128)]
 AccountId = Annotated[str, Path(max_length=160, description="Such as consumer:acme or platform:fees")]
 
 
-def visible_fields(answer: BaseModel, reader: Principal) -> Json:
-    """Return the fields of an answer without deliveries that a reader may see; see `visible_settlement`."""
+def select_visible_fields(answer: BaseModel, reader: Principal) -> Json:
+    """Return the fields of an answer that the reader's role may see, as JSON.
+
+    Not for settlements, whose results may be secret; see `render_settlement`.
+    """
     return project(answer, reader.role)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-"""Encodes one row at a time: the C encoder holds the interpreter until it is done."""
+"""JSON encoder for one row at a time: the C encoder holds the interpreter lock until it is done."""
 
 
-async def json_response(answer: BaseModel, reader: Principal) -> Response:
-    """Encode the fields that a reader may see, perhaps of thousands of rows, in a thread."""
+async def build_json_response(answer: BaseModel, reader: Principal) -> Response:
+    """Return a response with the fields that the reader's role may see; encoded in a thread."""
 
     def encode() -> bytes:
-        fields = (f"{_encode(name)}:{_value(value)}" for name, value in visible_fields(answer, reader).items())
+        fields = (f"{_encode(name)}:{_value(value)}" for name, value in select_visible_fields(answer, reader).items())
         return f"{{{','.join(fields)}}}".encode()
 
     return Response(await asyncio.to_thread(encode), media_type="application/json")

@@ -23,7 +23,7 @@ from aex_settlement.api.parameters import (
     Name,
     Page,
     Reader,
-    json_response,
+    build_json_response,
 )
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
@@ -32,7 +32,7 @@ from aex_settlement.handlers.read_breakdown import break_down
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement
 from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
 from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat
-from aex_settlement.rules.settlements import SettlementFilter, visible_settlement
+from aex_settlement.rules.settlements import SettlementFilter, render_settlement
 
 _GROUPS = f"One or two of {', '.join(GROUPS)}; also as one value, such as `agent,day`"
 _GROUP_NAMES: dict[str, JsonValue] = {
@@ -43,8 +43,8 @@ _GROUP_NAMES: dict[str, JsonValue] = {
 }
 
 
-def settlement_routes(router: APIRouter, deps: Deps) -> None:
-    """Add `/settlements`, `/settlements/breakdown` and `/settlements/{contract_id}`."""
+def add_settlement_routes(router: APIRouter, deps: Deps) -> None:
+    """Add the routes `/settlements`, `/settlements/breakdown` and `/settlements/{contract_id}`."""
 
     @router.get("/settlements", response_model=Json)
     async def get_settlements(
@@ -57,9 +57,9 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         first_day: FirstDay = None,
         last_day: LastDay = None,
     ) -> Response:
-        """List settlements, newest first: finance all, a consumer or an agent its own.
+        """List settlements, newest first: all for finance, their own for a consumer or an agent.
 
-        A page ends at `limit` items, and at 1 MB of stored records, with at least one.
+        A page ends at `limit` items, or at 1 MB of stored records, and has at least one item.
         """
         filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain, "status": status}
         equal = {name: str(value) for name, value in filters.items() if value is not None}
@@ -74,34 +74,34 @@ def settlement_routes(router: APIRouter, deps: Deps) -> None:
         last_day: LastDay = None,
         currency: CurrencyCode = None,
     ) -> Response:
-        """Return counts and amounts by group and a total per currency, settlements less reversals."""
+        """Return counts and amounts by group, and a total per currency; reversals are subtracted."""
         found = await break_down(deps, reader, group_by, first_day, last_day, currency)
-        return await json_response(found, reader)
+        return await build_json_response(found, reader)
 
     @router.get("/settlements/{contract_id}")
     async def get_settlement(reader: Reader, contract_id: ContractId) -> Json:
-        """Return the cost of a contract, line by line, with all its revisions."""
-        return visible_settlement(await read_settlement(deps, reader, contract_id), reader)
+        """Return the cost of a contract by criterion, with all its revisions."""
+        return render_settlement(await read_settlement(deps, reader, contract_id), reader)
 
 
-def correction_routes(router: APIRouter, deps: Deps) -> None:
-    """Add `/settlements/{contract_id}/reversals`."""
+def add_correction_routes(router: APIRouter, deps: Deps) -> None:
+    """Add the route `/settlements/{contract_id}/reversals`."""
 
     @router.post("/settlements/{contract_id}/reversals", status_code=201)
     async def post_reversal(
         finance: Finance, contract_id: ContractId, body: ReversalRequest, once: Idempotency, response: Response
     ) -> Json:
-        """Reverse the current revision, and post `replacement` as the next one if it is given.
+        """Reverse the current revision of a settlement, and post `replacement` as the next one if given.
 
-        Both are posted now; nothing is edited. Each revision is reversed at most once.
+        Both are new ledger transactions; nothing is edited. Each revision is reversed at most once.
         """
         effect = await reverse_settlement(deps, contract_id, body, finance.id, once)
         response.headers.update(effect.headers)
-        return visible_settlement(await read_settlement(deps, finance, effect.resource_id), finance)
+        return render_settlement(await read_settlement(deps, finance, effect.resource_id), finance)
 
 
 MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 8, 2
-"""Maximum of concurrent exports in one process; each reads the store as fast as its reader."""
+"""Limits of concurrent exports in one process: per caller, in total, and reserved for finance."""
 _COLUMNS = "\n".join(f"- `{column.name}`: {column.about}" for column in COLUMNS)
 _DESCRIPTION = f"""Bookings, oldest first: finance all, a consumer or an agent its own.
 
@@ -120,8 +120,8 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def export_routes(router: APIRouter, deps: Deps) -> None:
-    """Add `/settlements/export`."""
+def add_export_routes(router: APIRouter, deps: Deps) -> None:
+    """Add the route `/settlements/export`."""
     limiter = ConcurrencyLimiter(MAX_OF_ONE, MAX_OF_ALL, "exports", "exports_busy", reserved=KEPT_FOR_FINANCE)
 
     @router.get("/settlements/export", response_class=StreamingResponse, responses=_RESPONSES, description=_DESCRIPTION)

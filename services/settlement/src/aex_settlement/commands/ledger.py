@@ -1,6 +1,7 @@
-"""`aex ledger verify`: an audit of a suite's ledger, beside the running suite.
+"""Command `aex ledger verify`: audit a suite's ledger while the suite runs.
 
-An audit without findings keeps its seal beside the data; the next one requires that the journal still has it.
+After an audit without findings the seal, the number and hash of the last batch, is kept in a file beside the data. The
+next audit requires that the journal still has this batch.
 """
 
 import asyncio
@@ -35,19 +36,25 @@ SERVICE = "settlement"
 
 @asynccontextmanager
 async def open_ledger(settings: RuntimeSettings) -> AsyncIterator[Deps]:
-    """Open the collaborators of handlers, and close them at the end. Raises `CommandFailed`, `UserError`."""
+    """Open the ledger's store for the block, and yield the collaborators of the handlers.
+
+    Raises `CommandFailed` or `UserError` if the store cannot be opened.
+    """
     async with open_service_backends(settings, SERVICE) as backends:
         store, clock = backends.store, backends.clock
         yield Deps(UnitOfWork(SERVICE, store, clock, lambda _: None), store, clock, backends.ids, lambda: None)
 
 
-def seal_file(settings: RuntimeSettings) -> Path | None:
-    """Return the file of the kept seal; None if the ledger is not in the data directory."""
+def kept_seal_path(settings: RuntimeSettings) -> Path | None:
+    """Return the path of the file with the kept seal; None if the ledger is not in the data directory."""
     return settings.data_dir / SERVICE / "ledger-seal.json" if settings.store_url is None else None
 
 
-def read_seal(file: Path | None) -> Seal | None:
-    """Return the kept seal, if any. Raises `UserError` for a file with other contents."""
+def read_kept_seal(file: Path | None) -> Seal | None:
+    """Return the seal kept by an earlier audit; None if there is none.
+
+    Raises `UserError` if the file holds something else.
+    """
     if file is None or not file.exists():
         return None
     try:
@@ -58,8 +65,11 @@ def read_seal(file: Path | None) -> Seal | None:
         ) from None
 
 
-def keep_seal(file: Path | None, seal: Seal | None) -> None:
-    """Keep the seal for the next audit, readable by the owner only."""
+def write_kept_seal(file: Path | None, seal: Seal | None) -> None:
+    """Write the seal for the next audit, readable only by the owner.
+
+    Does nothing if file or seal is None.
+    """
     if file is not None and seal is not None:
         replace_file(file, seal.model_dump_json().encode() + b"\n", mode=0o600)
 
@@ -74,7 +84,7 @@ COLUMNS = ("code", "subject", "detail")
 
 
 class Unfinished(CommandFailed):
-    """An audit that could not be completed, which says nothing about the ledger."""
+    """Error of an audit that could not be completed, and so says nothing about the ledger; exit code 3."""
 
     exit_code = 3
 
@@ -101,14 +111,14 @@ def verify(
     a journal that was rewritten with all its hashes. The last good seal of an embedded ledger is kept beside the data.
     """
     settings = read_suite_settings(data_dir)
-    file = seal_file(settings)
-    known_seals = [each for each in (_parse_option(seal), read_seal(file)) if each is not None]
+    file = kept_seal_path(settings)
+    known_seals = [each for each in (_parse_option(seal), read_kept_seal(file)) if each is not None]
     _require_ledger(settings, data_dir, known_seals)
     begin = time.monotonic()
     report = _audit(settings, data_dir, known_seals)
     seconds = time.monotonic() - begin
     if not report.findings.total:
-        keep_seal(file, report.seal)
+        write_kept_seal(file, report.seal)
     if as_json:
         write_json(_json(report, seconds))
     else:

@@ -1,4 +1,4 @@
-"""`aex rollups rebuild`: a rebuild of the projections from the journal."""
+"""Command `aex rollups rebuild`: rebuild the projections from the journal."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
 from aex_settlement.commands.ledger import SERVICE, open_ledger
-from aex_settlement.handlers.journal.rebuild import RebuiltProjection, rebuild
-from aex_settlement.repository.journal import read_head
+from aex_settlement.handlers.journal.rebuild import RebuiltProjection, rebuild_ledger_projections
+from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.rules.journal import LedgerCorrupt
 from aex_settlement.rules.projections import Projection
 
@@ -30,7 +30,7 @@ COLUMNS = ("projection", "batches", "removed")
 
 
 class Only(StrEnum):
-    """The projections by name."""
+    """Values of the option `--only`: the projections by name."""
 
     ROLLUPS = Projection.ROLLUPS.value
     ACCOUNTS = Projection.ACCOUNTS.value
@@ -50,7 +50,7 @@ def rebuild_command(
     """Rebuild rollups and accounts (balances, entries, days) from the sealed journal.
 
     Works beside a running suite: readers keep the old generation until the new one is complete, also when this command
-    is killed. Exits with 0 when done, 1 when that failed, 2 for bad input.
+    is killed. Exits with 0 when done, 1 on failure, 2 for bad input.
     """
     settings = read_suite_settings(data_dir)
     if not has_store(settings, SERVICE):
@@ -73,9 +73,11 @@ async def _rebuild(
     with progress_bars() as progress:
         async with open_ledger(settings) as deps:
             try:
-                if await read_head(deps.store) is None:
+                if await read_journal_head(deps.store) is None:
                     raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up")
-                return await rebuild(deps, projections, lambda done, total: progress("batches", done, total))
+                return await rebuild_ledger_projections(
+                    deps, projections, lambda done, total: progress("batches", done, total)
+                )
             except Conflict as error:
                 raise CommandFailed(error.message) from None
             except LeaseLost:

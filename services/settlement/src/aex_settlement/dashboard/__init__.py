@@ -1,4 +1,4 @@
-"""The finance dashboard: pages over the handlers of the API, with the same visibility."""
+"""Finance dashboard: HTML pages over the handlers of the API, with the same visibility."""
 
 from aex_settlement.dashboard.routes import dashboard_routes
 

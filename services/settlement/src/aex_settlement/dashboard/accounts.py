@@ -1,4 +1,4 @@
-"""`/dashboard/accounts`: the trial balance, each account's page, and their view models."""
+"""Pages of accounts: `/dashboard/accounts` with the trial balance, and the page of each account."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.responses import query_without_paging, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
-from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
+from aex_settlement.dashboard.filters import FILTER_NAMES, build_period_presets, parse_page_filter
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.read_ledger import list_entries, read_account, read_account_days, read_trial_balance
 from aex_settlement.rules.projections import DayBalance
@@ -29,26 +29,27 @@ _MAX_SEARCH = 160
 
 @dataclass(frozen=True, slots=True)
 class CurrencyBalances:
-    """The accounts of one currency. `total` is over all of them: zero unless the ledger is damaged."""
+    """Accounts of one currency that match a search."""
 
     currency: str
     rows: tuple[AccountBalance, ...]
     more: int
-    """Matching accounts that are not listed."""
+    """Number of matching accounts that are not listed."""
     total: Decimal
+    """Sum over all accounts of the currency: zero unless the ledger is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostingRow(Generic[P]):
-    """A posting or entry with its amount as debit or credit."""
+    """Posting or account entry whose amount is displayed as debit or as credit; the other one is None."""
 
     posting: P
     debit: Decimal | None
     credit: Decimal | None
 
 
-def balances_by_currency(balances: Sequence[AccountBalance], search: str) -> tuple[CurrencyBalances, ...]:
-    """Return the accounts by currency: those with `search` in their name, and the total over all."""
+def group_balances_by_currency(balances: Sequence[AccountBalance], search: str) -> tuple[CurrencyBalances, ...]:
+    """Return for each currency the accounts whose name contains `search`, and the total of all accounts."""
     currencies = []
     for currency in sorted({each.currency for each in balances}):
         of_currency = [each for each in balances if each.currency == currency]
@@ -60,8 +61,8 @@ def balances_by_currency(balances: Sequence[AccountBalance], search: str) -> tup
     return tuple(currencies)
 
 
-def daily_figures(days: Sequence[DayBalance]) -> Mapping[str, Sequence[Row]]:
-    """Return day, debits, credits and closing balance of each day, in order, by currency."""
+def build_day_rows(days: Sequence[DayBalance]) -> Mapping[str, Sequence[Row]]:
+    """Return for each currency the rows of its days: day, debits, credits and closing balance."""
     figures: dict[str, list[Row]] = {currency: [] for currency in sorted({each.currency for each in days})}
     for each in days:
         amounts = {name: from_micros(getattr(each, name)) for name in ("debits", "credits", "closing")}
@@ -69,13 +70,14 @@ def daily_figures(days: Sequence[DayBalance]) -> Mapping[str, Sequence[Row]]:
     return figures
 
 
-def posting_row(posting: P) -> PostingRow[P]:
-    """Return a posting or entry with its amount as debit or credit."""
+def build_posting_row(posting: P) -> PostingRow[P]:
+    """Return the posting or entry with its amount as debit if it is not negative, else as credit."""
     amount = from_micros(abs(posting.amount))
     return PostingRow(posting, amount, None) if posting.amount >= 0 else PostingRow(posting, None, amount)
 
 
-def accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the page with the trial balance, for finance only."""
     finance = Depends(AllowSession(site, Audience.FINANCE))
 
     @router.get(f"{site.prefix}/accounts", dependencies=[finance, Depends(QueryNames("as_of", "account"))])
@@ -90,11 +92,12 @@ def accounts_page(router: APIRouter, site: Site, deps: Deps) -> None:
             as_of=as_of,
             search=search,
             complete_to=balance.complete_to,
-            currencies=balances_by_currency(balance.accounts, search),
+            currencies=group_balances_by_currency(balance.accounts, search),
         )
 
 
-def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_account_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the page of one account with its days and entries."""
     guard = AllowSession(site)
 
     @router.get(f"{site.prefix}/accounts/{{account_id:path}}", dependencies=[Depends(QueryNames(*FILTER_NAMES))])
@@ -105,7 +108,7 @@ def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
         account_id: Annotated[str, Path(max_length=160)],
     ) -> Response:
         today = deps.clock.now().date()
-        selection = parse_filter(request.query_params, today)
+        selection = parse_page_filter(request.query_params, today)
         account = await read_account(deps, reader, account_id, None)
         days = await read_account_days(deps, reader, account_id, selection.first_day, selection.last_day)
         entries = await list_entries(deps, reader, account_id, None, paging.after, paging.limit)
@@ -116,9 +119,9 @@ def account_page(router: APIRouter, site: Site, deps: Deps) -> None:
             account=account,
             selection=selection,
             query=query_without_paging(request),
-            presets=presets(today),
-            days=daily_figures(days),
-            entries=map(posting_row, entries.records),
+            presets=build_period_presets(today),
+            days=build_day_rows(days),
+            entries=map(build_posting_row, entries.records),
             next_cursor=paging.next_cursor(entries.after),
             limit=paging.limit,
             is_first=paging.after is None,

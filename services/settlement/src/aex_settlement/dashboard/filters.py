@@ -1,4 +1,4 @@
-"""The filter of a page's address: days, parties, domain, currency, status. Pure."""
+"""Filter in the query string of a dashboard page: days, parties, domain, currency and status."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ FILTER_NAMES = ("from", "to", *_RULES)
 
 @dataclass(frozen=True, slots=True)
 class PageFilter:
-    """A selection of settlements; None is any. Days are UTC, both included."""
+    """Filter of settlements; None matches any value. Days are UTC, and both are included."""
 
     first_day: str
     last_day: str
@@ -38,34 +38,35 @@ class PageFilter:
     currency: str | None = None
     status: str | None = None
 
-    def query(self, **changes: str | None) -> str:
-        """Return the query of an address with some fields changed; None leaves a field out."""
+    def to_query_string(self, **changes: str | None) -> str:
+        """Return the filter as a query string with some fields changed; None removes a field."""
         changed = replace(self, **changes)  # type: ignore[arg-type]  # dataclasses.replace knows no field's type
         pairs = {_ADDRESS.get(each.name, each.name): getattr(changed, each.name) for each in fields(changed)}
         return urlencode({name: value for name, value in pairs.items() if value is not None})
 
     def fixed_dimensions(self) -> dict[str, str]:
-        """Return the fixed dimensions of a breakdown."""
+        """Return the agent, consumer and domain that the filter requires, by dimension name."""
         named = {"agent": self.agent, "consumer": self.consumer, "domain": self.domain}
         return {name: value for name, value in named.items() if value is not None}
 
     def is_narrowed(self) -> bool:
+        """Return whether the filter requires anything besides the days."""
         return bool(self.fixed_dimensions()) or self.currency is not None or self.status is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A usual period."""
+    """Period that a page offers as a link, such as the last 30 days."""
 
     text: str
     first_day: str
     last_day: str
 
 
-def parse_filter(query: Mapping[str, str], today: date) -> PageFilter:
-    """Return the filter of an address; an empty field is any, and the default period is 30 days.
+def parse_page_filter(query: Mapping[str, str], today: date) -> PageFilter:
+    """Return the filter in a query string; an empty field matches any value.
 
-    Raises `InvalidRequest` with every wrong field.
+    Without days, the last 30 days match. Raises `InvalidRequest` with each invalid field.
     """
     texts = {name: query.get(name, "").strip() or None for name in FILTER_NAMES}
     problems = [
@@ -82,7 +83,8 @@ def parse_filter(query: Mapping[str, str], today: date) -> PageFilter:
     return PageFilter(first, last, *(texts[name] for name in _RULES))
 
 
-def presets(today: date) -> tuple[Preset, ...]:
+def build_period_presets(today: date) -> tuple[Preset, ...]:
+    """Return the periods that pages offer: 30 days, this month, last month, this year."""
     this_month = today.replace(day=1)
     before = _subtract_days(this_month, 1)
     return tuple(
@@ -96,7 +98,8 @@ def presets(today: date) -> tuple[Preset, ...]:
     )
 
 
-def day_count(selection: PageFilter) -> int:
+def count_days(selection: PageFilter) -> int:
+    """Return the number of days of the filter's period."""
     return (date.fromisoformat(selection.last_day) - date.fromisoformat(selection.first_day)).days + 1
 
 

@@ -1,4 +1,4 @@
-"""View model of the overview: a period in one currency. Pure: from breakdowns."""
+"""View model of the overview page: totals, time series and rankings of a period in one currency."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from typing import Any
 from aex_models.audiences import Audience, project
 from aex_models.settlement import BreakdownRow, SettlementBreakdown
 from aex_runtime.identity.principals import Principal
-from aex_settlement.dashboard.filters import PageFilter, day_count
-from aex_settlement.rules.settlements import own_dimension
+from aex_settlement.dashboard.filters import PageFilter, count_days
+from aex_settlement.rules.settlements import own_dimension_filter
 
 TOP = 10
 MAX_DAYS = 92
-"""Days whose bars are readable; a longer period is displayed by month."""
+"""Days that are displayed as one bar each; a longer period is displayed by month."""
 Row = Mapping[str, Any]
 _TITLES = {"agent": "Agents", "consumer": "Consumers", "domain": "Domains"}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row of a ranking; `share` is its percentage of the largest total."""
+    """Row of a ranking; `share` is its total in percent of the largest one."""
 
     name: str
     share: int
@@ -30,42 +30,48 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The largest groups of a dimension by total."""
+    """Agents, consumers or domains with the largest totals."""
 
     dimension: str
     title: str
     rows: tuple[Ranked, ...]
     more: int
-    """Groups beyond these."""
+    """Number of groups that are not listed."""
     too_many: bool = False
-    """True if there are more groups than can be ranked: then there are no rows."""
+    """True if there are too many groups to rank; then there are no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The page's figures. `totals` is None if nothing was settled."""
+    """Figures of the overview page."""
 
     currency: str | None
+    """Displayed currency: the requested one, else the one with most settlements; None without settlements."""
     others: tuple[Row, ...]
-    """Totals of the other currencies, which are never added."""
+    """Totals of the other currencies, which are never added to each other."""
     step: str
-    """`day` or `month`."""
+    """Unit of time of the series: `day` or `month`."""
     totals: Row | None
+    """Totals of the displayed currency; None if nothing was settled in it."""
     steps: tuple[Row, ...]
     rankings: tuple[Ranking, ...]
     complete_to: datetime | None
+    """Time up to which the figures are complete."""
 
 
-def groups_for(reader: Principal, selection: PageFilter) -> tuple[str, ...]:
-    """Return the overview's groups: day or month, and each dimension but the reader's own."""
-    own = own_dimension(reader)
+def choose_overview_groups(reader: Principal, selection: PageFilter) -> tuple[str, ...]:
+    """Return the groups by which the page breaks settlements down.
+
+    First day or month, then agent, consumer and domain except the reader's own dimension.
+    """
+    own = own_dimension_filter(reader)
     return (_step(selection), *(name for name in _TITLES if name not in own))
 
 
 def build_overview(
     found: Mapping[str, SettlementBreakdown | None], reader: Principal, selection: PageFilter
 ) -> Overview:
-    """Return the page's figures from the breakdowns of `groups_for`."""
+    """Return the page's figures from the breakdowns in `found`, one for each overview group."""
     step, role = _step(selection), reader.role
     by_step = found.get(step)
     totals = () if by_step is None else by_step.totals
@@ -78,14 +84,16 @@ def build_overview(
         totals=next((project(each, role) for each in totals if each.currency == currency), None),
         steps=() if by_step is None else _rows(by_step.rows, currency, role),
         rankings=tuple(
-            _ranking(name, found[name], currency, role) for name in groups_for(reader, selection)[1:] if name in found
+            _ranking(name, found[name], currency, role)
+            for name in choose_overview_groups(reader, selection)[1:]
+            if name in found
         ),
         complete_to=None if by_step is None else by_step.complete_to,
     )
 
 
 def _step(selection: PageFilter) -> str:
-    return "day" if day_count(selection) <= MAX_DAYS else "month"
+    return "day" if count_days(selection) <= MAX_DAYS else "month"
 
 
 def _rows(rows: Sequence[BreakdownRow], currency: str | None, role: Audience) -> tuple[Row, ...]:

@@ -1,4 +1,4 @@
-"""The dashboard's routes and navigation, the overview page and the export."""
+"""Router and navigation of the dashboard, the overview page and the CSV export."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -18,38 +18,39 @@ from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.sign_in import missing_page_route, site_routes
 from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import ServiceParts
-from aex_settlement.dashboard.accounts import account_page, accounts_page
-from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
-from aex_settlement.dashboard.overview import build_overview, groups_for
-from aex_settlement.dashboard.settlement import settlement_page, settlements_page
+from aex_settlement.dashboard.accounts import add_account_page, add_accounts_page
+from aex_settlement.dashboard.filters import FILTER_NAMES, build_period_presets, parse_page_filter
+from aex_settlement.dashboard.overview import build_overview, choose_overview_groups
+from aex_settlement.dashboard.settlement import add_settlement_page, add_settlements_page
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
-from aex_settlement.handlers.read_breakdown import read_overview
+from aex_settlement.handlers.read_breakdown import read_breakdown_per_group
 from aex_settlement.rules.breakdown import MAX_ROWS
 from aex_settlement.rules.export import FORMS, ExportFormat
-from aex_settlement.rules.settlements import READERS, SettlementFilter, own_dimension
+from aex_settlement.rules.settlements import READERS, SettlementFilter, own_dimension_filter
 
 PREFIX = "/dashboard"
 MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 4, 1
-"""Concurrent exports of one process's dashboard; the API's have a limit of their own."""
+"""Limits of concurrent exports from the dashboard in one process: per caller, in total, and reserved for finance."""
 _QUERY = QueryNames(*FILTER_NAMES)
 _PARTIES = frozenset({Audience.CONSUMER, Audience.AGENT})
 
 
 def dashboard_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
-    """Return every page below `/dashboard`."""
-    site = dashboard_site(parts)
+    """Return a router with every page below `/dashboard`."""
+    site = build_dashboard_site(parts)
     router = page_router()
     router.routes += site_routes(site, _QUERY).routes
-    overview_page(router, site, deps)
-    export_page(router, site, deps)
-    for add_page in (settlements_page, settlement_page, accounts_page, account_page):
+    add_overview_page(router, site, deps)
+    add_export_page(router, site, deps)
+    for add_page in (add_settlements_page, add_settlement_page, add_accounts_page, add_account_page):
         add_page(router, site, deps)
     router.routes += missing_page_route(site).routes  # last: it matches every other path
     return router
 
 
-def dashboard_site(parts: ServiceParts) -> Site:
+def build_dashboard_site(parts: ServiceParts) -> Site:
+    """Return title, allowed roles and navigation of the pages."""
     return build_site(
         parts,
         title="Settlement",
@@ -65,34 +66,35 @@ def dashboard_site(parts: ServiceParts) -> Site:
     )
 
 
-def overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int = MAX_ROWS) -> None:
-    """Add the page. Groups of more than `max_rows` rows are not ranked."""
+def add_overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int = MAX_ROWS) -> None:
+    """Add the overview page. A dimension with more than `max_rows` groups is not ranked."""
     guard = AllowSession(site)
 
     @router.get(site.prefix, dependencies=[Depends(_QUERY)])
     async def get_overview(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:
         today = deps.clock.now().date()
-        selection = parse_filter(request.query_params, today)
+        selection = parse_page_filter(request.query_params, today)
         query = SettlementFilter(selection.fixed_dimensions(), selection.first_day, selection.last_day)
-        found = await read_overview(deps, reader, query, groups_for(reader, selection), max_rows)
+        found = await read_breakdown_per_group(deps, reader, query, choose_overview_groups(reader, selection), max_rows)
         return render_page(
             site,
             request,
             "overview.html",
             selection=selection,
-            presets=presets(today),
-            own=own_dimension(reader),
+            presets=build_period_presets(today),
+            own=own_dimension_filter(reader),
             view=build_overview(found, reader, selection),
         )
 
 
-def export_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_export_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the download of settlements as CSV."""
     guard = AllowSession(site)
     limiter = ConcurrencyLimiter(MAX_OF_ONE, MAX_OF_ALL, "exports", "too_many_exports", reserved=KEPT_FOR_FINANCE)
 
     @router.get(f"{site.prefix}/export", dependencies=[Depends(_QUERY)])
     async def get_export(request: Request, reader: Annotated[Principal, Depends(guard)]) -> Response:
-        selection = parse_filter(request.query_params, deps.clock.now().date())
+        selection = parse_page_filter(request.query_params, deps.clock.now().date())
         status = None if selection.status is None else SettlementStatus(selection.status)
         parties = (selection.agent, selection.consumer, selection.domain)
         query = ExportFilter(*parties, selection.currency, status, selection.first_day, selection.last_day)
@@ -105,7 +107,7 @@ def export_page(router: APIRouter, site: Site, deps: Deps) -> None:
 
 
 async def _start(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Wait for the first piece: a refusal is raised while it can still become a page."""
+    """Wait for the first piece, so that a refusal is raised while it can still become an error page."""
     first = await anext(pieces, b"")
 
     async def all_pieces() -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""`/dashboard/settlements`: the list, each settlement's page, and its view model."""
+"""Pages of settlements: the list `/dashboard/settlements`, and the page of each settlement."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,40 +17,41 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.responses import query_without_paging, render_page
 from aex_runtime.pages.sessions import AllowSession
 from aex_runtime.pages.site import Site
-from aex_settlement.dashboard.accounts import posting_row
-from aex_settlement.dashboard.filters import FILTER_NAMES, parse_filter, presets
+from aex_settlement.dashboard.accounts import build_posting_row
+from aex_settlement.dashboard.filters import FILTER_NAMES, build_period_presets, parse_page_filter
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.read_ledger import read_settlement, read_settlements, read_transactions
+from aex_settlement.handlers.read_ledger import read_settlement, read_settlement_page, read_transactions
 from aex_settlement.repository.ledger import FILTERS
 from aex_settlement.rules.audit_transactions import records_of_settlement
-from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension, visible_settlement
+from aex_settlement.rules.settlements import SettlementFilter, may_read_account, own_dimension_filter, render_settlement
 
 Row = Mapping[str, Any]
 _SIGNS = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "eq": "=", "neq": "≠"}
 _MAX_INLINE = 10
-"""Transactions that are rendered on the event loop; more are rendered in a thread."""
+"""Number of transactions above which the page is rendered in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettlementView:
-    """A settlement's visible fields, and the figures that the page adds."""
+    """Content of a settlement's page."""
 
     record: Row
+    """Fields of the settlement that the reader may see."""
     lines: tuple[Row, ...]
-    """Criteria. `value` is None if it was not measured; `withheld` if the reader may not know it."""
+    """Criteria. `value` is None if it was not measured; `withheld` is true if the reader may not see it."""
     judged_revision: int | None
-    """The revision of these lines; None if no criterion was judged."""
+    """Revision to which the criteria belong; None if no revision has criteria."""
     transactions: tuple[Row, ...]
     """Ledger transactions with the postings that the reader may see."""
     deducted: Decimal
-    """The penalty's part of the total: 0 or below."""
+    """Penalty as a negative part of the total: 0 or below."""
 
 
-def settlement_view(
+def build_settlement_view(
     settlement: Settlement, transactions: Sequence[LedgerTransaction], reader: Principal
 ) -> SettlementView:
-    """Return the page's content; its lines are those of the latest revision with criteria."""
-    record = visible_settlement(settlement, reader)
+    """Return the content of a settlement's page, with the criteria of the latest revision that has any."""
+    record = render_settlement(settlement, reader)
     judged = next((each for each in reversed(record["revisions"]) if each["cost"]["lines"]), None)
     return SettlementView(
         record=record,
@@ -78,11 +79,12 @@ def _condition(comparison: str, threshold: object) -> str:
 
 
 def _transaction_row(transaction: LedgerTransaction, reader: Principal) -> Row:
-    postings = [posting_row(each) for each in transaction.postings if may_read_account(reader, each.account)]
+    postings = [build_posting_row(each) for each in transaction.postings if may_read_account(reader, each.account)]
     return {**project(transaction, reader.role), "postings": postings}
 
 
-def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the page that lists settlements."""
     guard = AllowSession(site)
 
     @router.get(f"{site.prefix}/settlements", dependencies=[Depends(QueryNames(*FILTER_NAMES))])
@@ -93,19 +95,19 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
     ) -> Response:
         today = deps.clock.now().date()
         # Settlements are not listed by currency.
-        selection = replace(parse_filter(request.query_params, today), currency=None)
+        selection = replace(parse_page_filter(request.query_params, today), currency=None)
         filters = (selection.agent, selection.consumer, selection.domain, selection.status)
         equal = {name: value for name, value in zip(FILTERS, filters, strict=True) if value is not None}
         query = SettlementFilter(equal, selection.first_day, selection.last_day)
-        found = await read_settlements(deps, reader, query, paging)
+        found = await read_settlement_page(deps, reader, query, paging)
         return render_page(
             site,
             request,
             "settlements.html",
             selection=selection,
             query=query_without_paging(request),
-            presets=presets(today),
-            own=own_dimension(reader),
+            presets=build_period_presets(today),
+            own=own_dimension_filter(reader),
             rows=found.items,
             next_cursor=paging.next_cursor(found.after),
             limit=paging.limit,
@@ -113,7 +115,8 @@ def settlements_page(router: APIRouter, site: Site, deps: Deps) -> None:
         )
 
 
-def settlement_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_settlement_page(router: APIRouter, site: Site, deps: Deps) -> None:
+    """Add the page of one settlement with its criteria and transactions."""
     guard = AllowSession(site)
 
     @router.get(f"{site.prefix}/settlements/{{contract_id}}")
@@ -127,7 +130,7 @@ def settlement_page(router: APIRouter, site: Site, deps: Deps) -> None:
         transactions = await read_transactions(deps, ids)
 
         def render() -> Response:
-            view = settlement_view(settlement, transactions, reader)
-            return render_page(site, request, "settlement.html", view=view, own=own_dimension(reader))
+            view = build_settlement_view(settlement, transactions, reader)
+            return render_page(site, request, "settlement.html", view=view, own=own_dimension_filter(reader))
 
         return render() if len(transactions) <= _MAX_INLINE else await asyncio.to_thread(render)

@@ -1,1 +1,1 @@
-"""Commands and questions: each loads, decides, saves and emits in one unit of work."""
+"""Use cases of the service: commands that post to the ledger, and queries."""

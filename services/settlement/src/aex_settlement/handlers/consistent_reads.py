@@ -1,4 +1,4 @@
-"""Consistent reads of projections that the sealer moves: each answer belongs to one instant."""
+"""Reads of projections that give one consistent answer while the sealer updates them."""
 
 import operator
 import time
@@ -13,14 +13,14 @@ from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.periods import parse_instant
 from aex_settlement.deps import Deps
-from aex_settlement.repository.journal import batch_at
-from aex_settlement.repository.projections import read_state
+from aex_settlement.repository.journal import find_batch_at
+from aex_settlement.repository.projections import read_projection_state
 from aex_settlement.rules.projections import Projection, ProjectionState
 
 T = TypeVar("T")
 MAX_ATTEMPTS = 5
 LONG_READ_S = 0.2
-"""Under steady traffic a projection moves dozens of times a second: a longer read would never find it unmoved."""
+"""Seconds of a read that is not repeated: under steady traffic a projection moves dozens of times a second."""
 _log = structlog.get_logger("aex_settlement.consistent_reads")
 
 
@@ -30,19 +30,20 @@ async def read_consistent(
     read: Callable[[ProjectionState], Awaitable[T]],
     is_unmoved: Callable[[ProjectionState, ProjectionState], bool] = operator.eq,
 ) -> T | None:
-    """Return `read` of a projection that does not move meanwhile; None before the first batch.
+    """Call `read` until the projection does not move during it, and return its result.
 
-    If it keeps moving, the result of a long read or of the fifth one is returned. It holds at least what the state
-    at its beginning does. Raises `TemporarilyUnavailable` when a rebuild replaced the generation at last.
+    Returns None before the projection's first batch. After five reads, or a read above 0.2 s, the result is returned
+    anyway if the generation is the same; it may include newer batches. Raises `TemporarilyUnavailable` if a rebuild
+    replaced the generation.
     """
-    state = await read_state(deps.store, projection)
+    state = await read_projection_state(deps.store, projection)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         if state is None:
             return None
         begin = time.monotonic()
         answer, before = await read(state), state
         is_final = attempt == MAX_ATTEMPTS or time.monotonic() - begin > LONG_READ_S
-        state = await read_state(deps.store, projection)
+        state = await read_projection_state(deps.store, projection)
         if state is not None and (is_unmoved(before, state) or (is_final and state.generation == before.generation)):
             return answer
         _log.info("projection_moved", projection=projection.value, attempt=attempt)
@@ -51,29 +52,30 @@ async def read_consistent(
 
 @dataclass(frozen=True, slots=True)
 class SealedInstant:
-    """The last batch at some instant (0: before the first), and the generation that is read."""
+    """Batch and generation from which an answer about a past instant is read."""
 
     generation: str
+    """Generation of the projection that is read."""
     seq: int
+    """Last batch sealed at the instant; 0 before the first."""
     complete_to: datetime | None
-    """The instant up to which an answer is complete: never beyond the watermark."""
+    """Time up to which an answer is complete and never changes."""
 
 
 async def read_as_of(
     deps: Deps, as_of: str | None, read: Callable[[SealedInstant], Awaitable[T]]
 ) -> tuple[datetime, datetime | None, T | None]:
-    """Return `as_of`, `complete_to` and `read` at an instant; for none or a later one at the watermark.
+    """Call `read` with the ledger's state at the instant `as_of`, or at the latest sealed one.
 
-    Without a requested instant `as_of` is now, and never before `complete_to`. `complete_to` and the answer are None
-    before the first batch. The answer for an instant up to `complete_to` never changes.
-    Raises `InvalidRequest` unless `as_of` is RFC 3339.
+    Returns the instant, the time up to which the answer is complete, and the answer. The latter two are None before
+    the first batch. Without `as_of` the instant is now. Raises `InvalidRequest` unless `as_of` is RFC 3339.
     """
     requested = parse_instant("as_of", as_of)
 
     async def read_state_instant(state: ProjectionState) -> tuple[SealedInstant, T]:
         instant = SealedInstant(state.generation, state.seq, state.sealed_at)
         if requested is not None and state.sealed_at is not None and requested < state.sealed_at:
-            batch = await batch_at(deps.store, epoch_micros(requested))
+            batch = await find_batch_at(deps.store, epoch_micros(requested))
             instant = SealedInstant(state.generation, 0 if batch is None else batch.seq, requested)
         return instant, await read(instant)
 

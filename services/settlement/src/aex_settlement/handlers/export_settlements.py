@@ -1,4 +1,4 @@
-"""Export of bookings: all that match, oldest first, up to the moment that it begins."""
+"""Export of settlement transactions as a file, oldest first, up to the moment at which it begins."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -14,23 +14,24 @@ from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period
 from aex_settlement.deps import Deps
-from aex_settlement.repository.ledger import contracts_with_status, settlement_transaction_pages
-from aex_settlement.rules.export import FORMS, ExportFormat, columns_for
-from aex_settlement.rules.projections import even_end
-from aex_settlement.rules.settlements import own_filter
+from aex_settlement.repository.ledger import find_contracts_with_status, iterate_settlement_transactions
+from aex_settlement.rules.export import FORMS, ExportFormat, visible_columns
+from aex_settlement.rules.projections import next_even_micros
+from aex_settlement.rules.settlements import own_party_filter
 
 _log = structlog.get_logger("aex_settlement.export_settlements")
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
-    """Filter of bookings; None matches any. `status` is the current one. Days are UTC and included."""
+    """Filter of the export; None matches any value. Days are UTC, and both are included."""
 
     agent_id: str | None = None
     consumer_id: str | None = None
     domain: str | None = None
     currency: str | None = None
     status: SettlementStatus | None = None
+    """Current status of the contract's settlement."""
     first_day: str | None = None
     last_day: str | None = None
 
@@ -38,13 +39,13 @@ class ExportFilter:
 def export_settlements(
     deps: Deps, reader: Principal, query: ExportFilter, export_format: ExportFormat, limiter: ConcurrencyLimiter
 ) -> AsyncGenerator[bytes, None]:
-    """Return the reader's bookings as a file, in pieces.
+    """Return the settlement transactions that the reader may see as a file, in pieces of bytes.
 
-    Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
+    Raises `InvalidRequest` for invalid days. `stream_export` describes the limits and the log event.
     """
     # A correction, which is two bookings, is not divided.
-    period = parse_period(query.first_day, query.last_day).part_before(even_end(epoch_micros(deps.clock.now())))
-    form, columns = FORMS[export_format], columns_for(reader.role)
+    period = parse_period(query.first_day, query.last_day).part_before(next_even_micros(epoch_micros(deps.clock.now())))
+    form, columns = FORMS[export_format], visible_columns(reader.role)
 
     def encode(transactions: Sequence[LedgerTransaction]) -> tuple[bytes, int]:
         return form.rows(columns, transactions), len(transactions)
@@ -57,16 +58,18 @@ def export_settlements(
 async def _pages(
     deps: Deps, reader: Principal, query: ExportFilter, period: Period
 ) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
-    parties = merge_party_filters(own_filter(reader), {"agent_id": query.agent_id, "consumer_id": query.consumer_id})
+    parties = merge_party_filters(
+        own_party_filter(reader), {"agent_id": query.agent_id, "consumer_id": query.consumer_id}
+    )
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party
-    async with aclosing(settlement_transaction_pages(deps.store, indexed, period)) as pages:
+    async with aclosing(iterate_settlement_transactions(deps.store, indexed, period)) as pages:
         async for page in pages:
             matching = [each for each in page if _matches(each, query, parties)]
             if query.status is not None:
                 contracts = [each.contract_id or "" for each in matching]
-                of_status = await contracts_with_status(deps.store, contracts, query.status)
+                of_status = await find_contracts_with_status(deps.store, contracts, query.status)
                 matching = [each for each in matching if each.contract_id in of_status]
             if matching:
                 yield matching

@@ -28,26 +28,30 @@ from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, create_t
 from aex_settlement.rules.settlements import (
     SettlementRefused,
     apply_correction,
-    check_correctable,
-    check_replacement,
-    check_replay,
+    build_zero_cost,
+    choose_replacement_time,
+    choose_reversal_time,
+    compute_replacement_cost,
     recompute_cost,
-    replacement_cost,
-    replacement_time,
-    reversal_time,
-    zero_cost,
+    require_correctable,
+    require_nonnegative_replacement,
+    require_same_outcome,
 )
-from aex_settlement.rules.transactions import reversal_transaction, settlement_transaction, transaction_problems
+from aex_settlement.rules.transactions import (
+    build_reversal_transaction,
+    build_settlement_transaction,
+    find_request_problems,
+)
 
 FIRST_REVISION = 1
 _log = structlog.get_logger("aex_settlement.settle_outcome")
 
 
 async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
-    """Settle an outcome once; return False if it was settled before.
+    """Post the cost of an outcome to the ledger, once; return False if it was settled before.
 
-    Raises `Poison`, with an alarm in the log, for an outcome whose cost differs from its record, and for another
-    outcome of a settled contract.
+    Emits `settlement.completed` and wakes the sealer. Logs an alarm and raises `Poison` if the cost differs from that
+    in the outcome, or the contract was settled with another outcome.
     """
     log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
     try:
@@ -78,12 +82,12 @@ async def _post_once(deps: Deps, outcome: OutcomeRecord, cost: Cost) -> bool:
 async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
     earlier = await unit.get(SETTLEMENTS, key_of(outcome.contract_id))
     if earlier is not None:
-        check_replay(earlier.record, outcome, cost)
+        require_same_outcome(earlier.record, outcome, cost)
         return False
     settlement = _settlement(unit, outcome, cost)
     reason = f"outcome {outcome.id}"
     create_transactions(
-        unit, settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
+        unit, build_settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
     )
     unit.create(SETTLEMENTS, key_of(settlement.contract_id), settlement)
     completed = SettlementCompleted(contract_id=outcome.contract_id, revision=FIRST_REVISION, cost=cost)
@@ -119,10 +123,12 @@ async def reverse_settlement(
 ) -> Effect:
     """Reverse a settlement's current revision and post its replacement, if any; once per idempotency key.
 
-    Raises `InvalidRequest` for a replacement below 0, and `NotFound` for a contract that is not settled. Raises
-    `Conflict` when the requested revision is reversed already, or was corrected after the request came.
+    Emits `settlement.adjusted` and wakes the sealer. The effect's resource is the contract's id. Raises:
+    - `InvalidRequest` for a replacement below 0;
+    - `NotFound` for a contract that is not settled;
+    - `Conflict` if the revision is reversed already, or was corrected after the request came.
     """
-    check_replacement(request.replacement)
+    require_nonnegative_replacement(request.replacement)
     found = await SETTLEMENTS.get(deps.store, key_of(contract_id))
     read_revision = None if found is None else found.record.revision
 
@@ -153,29 +159,29 @@ async def _correct(unit: Unit, contract_id: str, request: ReversalRequest, by: s
     if stored is None:
         raise NotFound("settlement_not_found", "no settlement of this contract")
     before = stored.record
-    check_correctable(before, request.revision, read_revision)
-    cost = None if request.replacement is None else replacement_cost(before, request.replacement)
-    at = reversal_time(before, unit.now)
+    require_correctable(before, request.revision, read_revision)
+    cost = None if request.replacement is None else compute_replacement_cost(before, request.replacement)
+    at = choose_reversal_time(before, unit.now)
     after = apply_correction(before, request, cost, by, at)
-    transactions = [reversal_transaction(before, before.revision, before.cost, at, request.reason, by)]
+    transactions = [build_reversal_transaction(before, before.revision, before.cost, at, request.reason, by)]
     if cost is not None:
-        occurred_at = replacement_time(at)
-        transactions.append(settlement_transaction(after, after.revision, cost, occurred_at, request.reason, by))
+        occurred_at = choose_replacement_time(at)
+        transactions.append(build_settlement_transaction(after, after.revision, cost, occurred_at, request.reason, by))
     create_transactions(unit, *transactions)
     unit.update(SETTLEMENTS, stored, after)
     adjusted = SettlementAdjusted(
-        contract_id=after.contract_id, revision=after.revision, cost=zero_cost(before) if cost is None else cost
+        contract_id=after.contract_id, revision=after.revision, cost=build_zero_cost(before) if cost is None else cost
     )
     # The event's cause is the reversed revision, as that happens once; the current one may appear in two events.
     unit.emit("settlement.adjusted", after.contract_id, adjusted, before.revision)
 
 
 async def post_transaction(deps: Deps, request: TransactionRequest, by: str, once: IdempotentRequest) -> Effect:
-    """Post a deposit or an adjustment; a repeat under the same idempotency key posts nothing.
+    """Post a deposit or an adjustment, once per idempotency key, and wake the sealer.
 
-    Raises `InvalidRequest` with every problem of the postings.
+    The effect's resource is the transaction's id. Raises `InvalidRequest` with every problem of the postings.
     """
-    problems = transaction_problems(request)
+    problems = find_request_problems(request)
     if problems:
         raise InvalidRequest("invalid_transaction", summarize_problems(problems), problems)
     transaction_id = deps.ids.new("txn")

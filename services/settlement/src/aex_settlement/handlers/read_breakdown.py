@@ -1,4 +1,7 @@
-"""Breakdowns of settlements by group, from rollups alone: their cost is that of the groups."""
+"""Breakdowns of settlements by group, read from rollups alone.
+
+A read costs as much as there are groups, however many settlements there are.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,14 +11,14 @@ from aex_models.settlement import SettlementBreakdown
 from aex_runtime.identity.principals import Principal
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.consistent_reads import read_consistent
-from aex_settlement.repository.projections import read_rollups
-from aex_settlement.rules.breakdown import MAX_ROWS, BreakdownFold, TooManyRows, dimensions_of, parse_groups
+from aex_settlement.repository.projections import iterate_rollups
+from aex_settlement.rules.breakdown import MAX_ROWS, BreakdownFold, TooManyRows, choose_view_dimensions, parse_groups
 from aex_settlement.rules.projections import DaySpan, Projection, ProjectionState, parse_days
-from aex_settlement.rules.rollups import DIMENSIONS, view_of
-from aex_settlement.rules.settlements import SettlementFilter, own_dimension
+from aex_settlement.rules.rollups import DIMENSIONS, view_name
+from aex_settlement.rules.settlements import SettlementFilter, own_dimension_filter
 
 _INDEXED = ("agent", "consumer")
-"""Dimensions with an index, of which a query uses one; the others are filtered here."""
+"""Dimensions with an index. A query uses one of them; the others are filtered after reading."""
 
 
 async def break_down(
@@ -26,12 +29,12 @@ async def break_down(
     last_day: str | None,
     currency: str | None,
 ) -> SettlementBreakdown:
-    """Return the reader's settlements by one or two groups, complete to `complete_to`.
+    """Return counts and amounts of the reader's settlements by one or two groups.
 
-    Raises `InvalidRequest` for bad groups or days, and for more rows than an answer may have.
+    Raises `InvalidRequest` for invalid groups or days, and for more rows than an answer may have.
     """
-    groups, days, own = parse_groups(group_by), parse_days(first_day, last_day), own_dimension(reader)
-    view = view_of(dimensions_of(groups, own))
+    groups, days, own = parse_groups(group_by), parse_days(first_day, last_day), own_dimension_filter(reader)
+    view = view_name(choose_view_dimensions(groups, own))
 
     async def read(state: ProjectionState) -> SettlementBreakdown:
         return await _fold(deps, state, view, own, BreakdownFold(groups, days, currency))
@@ -40,15 +43,15 @@ async def break_down(
     return BreakdownFold(groups).result(None) if found is None else found
 
 
-async def read_overview(
+async def read_breakdown_per_group(
     deps: Deps, reader: Principal, query: SettlementFilter, groups: Sequence[str], max_rows: int = MAX_ROWS
 ) -> dict[str, SettlementBreakdown | None]:
-    """Return the reader's settlements by each of the groups; empty before the first batch.
+    """Return a breakdown of the reader's settlements for each group; empty before the first batch.
 
-    A breakdown by agent, consumer or domain with more than `max_rows` rows is None. Raises `InvalidRequest` for days
-    that make no period, and for more of them than an answer may have.
+    A breakdown by agent, consumer or domain with more than `max_rows` rows is None. Raises `InvalidRequest` for
+    invalid days, and for more than `max_rows` days or months.
     """
-    days, own = parse_days(query.first_day, query.last_day), own_dimension(reader)
+    days, own = parse_days(query.first_day, query.last_day), own_dimension_filter(reader)
     if any(query.equal.get(name, value) != value for name, value in own.items()):
         return {}  # rows of another party: as if there were none
     equal = {**query.equal, **own}
@@ -62,8 +65,8 @@ async def read_overview(
 async def _break_down_by(
     deps: Deps, state: ProjectionState, group: str, equal: Mapping[str, str], days: DaySpan, max_rows: int
 ) -> SettlementBreakdown | None:
-    """Read the view with the fewest rollups: breakdowns by day or month need the filtered dimensions only."""
-    view = view_of(dimensions_of((group,), equal))
+    """Return a breakdown by one group from the view with the fewest rollups; None for too many rows."""
+    view = view_name(choose_view_dimensions((group,), equal))
     try:
         return await _fold(deps, state, view, equal, BreakdownFold((group,), days, max_rows=max_rows))
     except TooManyRows:
@@ -75,10 +78,10 @@ async def _break_down_by(
 async def _fold(
     deps: Deps, state: ProjectionState, view: str, equal: Mapping[str, str], fold: BreakdownFold
 ) -> SettlementBreakdown:
-    """Return the breakdown of the view's rollups with these dimensions."""
+    """Return the breakdown of those rollups of the view that have the dimensions in `equal`."""
     indexed = {name: equal[name] for name in _INDEXED if name in equal}
     query = dict(list(indexed.items())[:1])
-    async with aclosing(read_rollups(deps.store, state.generation, view, query, fold.days)) as rollups:
+    async with aclosing(iterate_rollups(deps.store, state.generation, view, query, fold.days)) as rollups:
         async for rollup in rollups:
             if all(getattr(rollup, name) == value for name, value in equal.items()):
                 fold.add(rollup)

@@ -1,4 +1,7 @@
-"""Questions about accounts at a sealed instant and about settlements; a party reads only its own."""
+"""Queries for transactions, accounts and settlements.
+
+Consumers and agents read only their own; other records are not found.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,16 +21,21 @@ from aex_runtime.store.port import Bound, Query, Scalar, key_of
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.consistent_reads import SealedInstant, read_as_of, read_consistent
 from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
-from aex_settlement.repository.pages import BATCH, RecordPage, read_records
-from aex_settlement.repository.projections import DAYS, account_page_at, balance_pages, read_account_pages
-from aex_settlement.rules.account_books import EntryPosition, read_entries
+from aex_settlement.repository.pages import BATCH, RecordPage, iterate_records
+from aex_settlement.repository.projections import (
+    DAYS,
+    find_account_page_at,
+    iterate_account_pages,
+    iterate_balance_pages,
+)
+from aex_settlement.rules.account_books import EntryPosition, iterate_entries
 from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
 from aex_settlement.rules.settlements import (
     SettlementFilter,
     may_read_account,
     may_read_settlement,
-    own_filter,
-    visible_settlement,
+    own_party_filter,
+    render_settlement,
 )
 
 _CONCURRENT_READS = 16
@@ -41,7 +49,7 @@ async def read_transaction(deps: Deps, transaction_id: str) -> LedgerTransaction
 
 
 async def read_transactions(deps: Deps, transaction_ids: Sequence[str]) -> tuple[LedgerTransaction, ...]:
-    """Return transactions in this order, with one read. Raises `NotFound` if one does not exist."""
+    """Return the transactions with these ids, in this order. Raises `NotFound` if one does not exist."""
     found = await TRANSACTIONS.get_many(deps.store, [key_of(each) for each in transaction_ids])
     transactions = tuple(each for each in found if each is not None)
     if len(transactions) < len(found):
@@ -50,16 +58,19 @@ async def read_transactions(deps: Deps, transaction_ids: Sequence[str]) -> tuple
 
 
 async def read_trial_balance(deps: Deps, as_of: str | None) -> TrialBalance:
-    """Return all accounts at an instant. It covers whole batches, so it always balances.
+    """Return the balances of all accounts at an instant, now if `as_of` is None; they sum to zero.
 
-    Raises `InvalidRequest` unless `as_of` is an RFC 3339 instant.
+    Raises `InvalidRequest` unless `as_of` is RFC 3339.
     """
     instant, complete_to, accounts = await read_as_of(deps, as_of, partial(_balances, deps, None))
     return TrialBalance(as_of=instant, complete_to=complete_to, accounts=accounts or ())
 
 
 async def read_account(deps: Deps, reader: Principal, account: str, as_of: str | None) -> Account:
-    """Return an account's balances. Raises `NotFound` also if it is not the reader's."""
+    """Return an account's balance in each of its currencies at an instant, now if `as_of` is None.
+
+    Raises `NotFound` also if the account is not the reader's.
+    """
     _check_readable(reader, account)
     instant, complete_to, balances = await read_as_of(deps, as_of, partial(_balances, deps, account))
     return Account(account=account, as_of=instant, complete_to=complete_to, balances=balances or ())
@@ -68,9 +79,12 @@ async def read_account(deps: Deps, reader: Principal, account: str, as_of: str |
 async def list_entries(
     deps: Deps, reader: Principal, account: str, as_of: str | None, after: tuple[Scalar, str] | None, limit: int
 ) -> RecordPage[AccountEntry]:
-    """Return an account's entries, newest first. Raises `NotFound` also if it is not the reader's."""
+    """Return a page of an account's entries up to an instant, newest first.
+
+    The page begins after the position `after`. Raises `NotFound` also if the account is not the reader's.
+    """
     _check_readable(reader, account)
-    before = None if after is None else EntryPosition.parse(after)
+    before = None if after is None else EntryPosition.from_cursor(after)
     _, _, entries = await read_as_of(deps, as_of, partial(_entries, deps, account, before, limit))
     return entries or RecordPage((), None)
 
@@ -83,7 +97,7 @@ def _check_readable(reader: Principal, account: str) -> None:
 async def _balances(deps: Deps, account: str | None, instant: SealedInstant) -> tuple[AccountBalance, ...]:
     """Return balances by account and currency, without those that had no posting at the instant."""
     found: list[AccountBalance] = []
-    async with aclosing(balance_pages(deps.store, instant.generation, account)) as pages:
+    async with aclosing(iterate_balance_pages(deps.store, instant.generation, account)) as pages:
         async for page in pages:
             found += await _balances_at(deps, instant, page)
     return tuple(sorted(found, key=lambda each: (each.account, each.currency)))
@@ -96,7 +110,7 @@ async def _balances_at(deps: Deps, instant: SealedInstant, balances: Sequence[Ba
         if now.seq <= instant.seq:
             return now.balance  # nothing was posted since
         async with semaphore:
-            last = await account_page_at(deps.store, instant.generation, now.account, now.currency, instant.seq)
+            last = await find_account_page_at(deps.store, instant.generation, now.account, now.currency, instant.seq)
         return None if last is None else last.closing
 
     micros = await asyncio.gather(*map(balance_at, balances))
@@ -114,8 +128,8 @@ async def _entries(
     entries: list[AccountEntry] = []
     after: tuple[Scalar, str] | None = None
     async with (
-        aclosing(read_account_pages(deps.store, instant.generation, account, seq)) as pages,
-        aclosing(read_entries(pages, before)) as found,
+        aclosing(iterate_account_pages(deps.store, instant.generation, account, seq)) as pages,
+        aclosing(iterate_entries(pages, before)) as found,
     ):
         async for position, entry in found:
             if len(entries) == limit:
@@ -128,9 +142,9 @@ async def _entries(
 async def read_account_days(
     deps: Deps, reader: Principal, account: str, first_day: str | None, last_day: str | None
 ) -> list[DayBalance]:
-    """Return an account's closing balances by UTC day of sealing, in each of its currencies.
+    """Return an account's debits, credits and closing balance for each UTC day with sealed postings.
 
-    Raises `NotFound` also if the account is not the reader's, `InvalidRequest` for days that make no period.
+    Raises `NotFound` also if the account is not the reader's, and `InvalidRequest` for invalid days.
     """
     _check_readable(reader, account)
     days = parse_days(first_day, last_day)
@@ -140,7 +154,7 @@ async def read_account_days(
     async def read(state: ProjectionState) -> list[DayBalance]:
         equal = {"generation": state.generation, "account": account}
         query = Query(DAYS.collection, equal, "day", bounds=(*first, *last), limit=BATCH)
-        async with aclosing(read_records(deps.store, DAYS, query)) as found:
+        async with aclosing(iterate_records(deps.store, DAYS, query)) as found:
             return [each async for each in found]
 
     return await read_consistent(deps, Projection.ACCOUNTS, read) or []
@@ -155,27 +169,30 @@ async def read_settlement(deps: Deps, reader: Principal, contract_id: str) -> Se
 
 
 async def list_settlements(deps: Deps, reader: Principal, query: SettlementFilter, paging: PageRequest) -> bytes:
-    """Return a page of settlements as JSON, newest first.
+    """Return a page of the reader's settlements as JSON, newest first.
 
-    Raises `InvalidRequest` for days that make no period.
+    Raises `InvalidRequest` for invalid days.
     """
     return await read_page_as_json(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
 
 
-async def read_settlements(
+async def read_settlement_page(
     deps: Deps, reader: Principal, query: SettlementFilter, paging: PageRequest
 ) -> ListPage[dict[str, Any]]:
-    """Return the same page as fields."""
+    """Return a page of the reader's settlements as dictionaries of visible fields, newest first.
+
+    Raises `InvalidRequest` for invalid days.
+    """
     return await read_page(deps.store, _settlements(reader, query), paging, partial(_render_settlement, reader))
 
 
 def _settlements(reader: Principal, query: SettlementFilter) -> Listing[Settlement]:
     period = parse_period(query.first_day, query.last_day)
-    own = own_filter(reader)
+    own = own_party_filter(reader)
     is_foreign = any(query.equal.get(name, value) != value for name, value in own.items())
     sets = () if is_foreign else ({**query.equal, **own},)  # rows of another party: as if there were none
     return Listing(SETTLEMENTS, sets, "settled_at", "desc", period_bounds(period))
 
 
 async def _render_settlement(reader: Principal, pages: PageReader, settlement: Settlement) -> dict[str, Any]:
-    return await pages.run_in_thread_if_large(lambda: visible_settlement(settlement, reader))
+    return await pages.run_in_thread_if_large(lambda: render_settlement(settlement, reader))

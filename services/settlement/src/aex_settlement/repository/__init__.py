@@ -1,6 +1,6 @@
-"""Settlement's collections, keys and indexes.
+"""Database tables of settlement with their keys and indexes.
 
-Records of money are created and never edited. Projections hold nothing that the journal does not.
+Transactions and batches are created once and never edited. Projections can be rebuilt from the journal.
 """
 
 from typing import Any
@@ -13,4 +13,4 @@ from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS,
 _JOURNAL: tuple[Table[Any], ...] = (SETTLEMENTS, TRANSACTIONS, UNSEALED, BATCHES, HEAD)
 _PROJECTED: tuple[Table[Any], ...] = (STATES, GENERATIONS, ROLLUPS, BALANCES, ACCOUNT_PAGES, DAYS)
 COLLECTIONS = tuple(table.collection for table in (*_JOURNAL, *_PROJECTED))
-"""Every collection, for the indexes that Firestore needs."""
+"""Every collection of the service, from which Firestore's index file is generated."""

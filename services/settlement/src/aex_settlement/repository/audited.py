@@ -1,4 +1,7 @@
-"""Every stored document, for the audit: also those that no query of the service would find."""
+"""Reads for the audit, which find every stored document.
+
+The service's own queries miss a document whose index fields were altered.
+"""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
@@ -7,7 +10,7 @@ from aex_runtime.store.port import Bound, Direction, Document, Query, Store, key
 from aex_runtime.store.table import M, Table
 from aex_settlement.repository.journal import BATCHES, UNSEALED, batch_key
 from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
-from aex_settlement.repository.pages import BATCH, decode, document_pages, read_documents
+from aex_settlement.repository.pages import BATCH, decode_or_none, iterate_pages, read_documents
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, projected_key
 from aex_settlement.rules.audit_projections import RecordKind
 from aex_settlement.rules.projections import AccountPage, Balance, DayBalance, Rollup
@@ -23,27 +26,27 @@ _PROJECTED: Mapping[RecordKind, Table[Any]] = {
 
 
 def id_from_key(key: str) -> str:
-    """Return the id of the record that belongs under a key of `key_of`; otherwise the key itself."""
+    """Return the id of the record under a document key; the key itself if it was not made by `key_of`."""
     return key[_HASH:] or key
 
 
-def is_indexed(table: Table[M], document: Document, record: M) -> bool:
-    """Return whether the document's index fields are those of its record, so that queries find it."""
+def has_matching_index_fields(table: Table[M], document: Document, record: M) -> bool:
+    """Return whether the document's index fields are those of its record; otherwise queries miss it."""
     return dict(document.fields) == dict(table.index(record))
 
 
-async def batch_documents(store: Store, first: int, last: int) -> list[Document | None]:
-    """Return the batches of these numbers by their keys: the audit trusts no index."""
+async def read_batch_documents(store: Store, first: int, last: int) -> list[Document | None]:
+    """Return the documents of batches `first` to `last`, read by key; None for a missing one."""
     return await read_documents(store, BATCHES.collection, [batch_key(seq) for seq in range(first, last + 1)])
 
 
-async def next_batch_number(store: Store, seq: int) -> int | None:
-    """Return the number of the first batch after `seq` that a query finds."""
+async def find_next_batch_number(store: Store, seq: int) -> int | None:
+    """Return the number of the first indexed batch after `seq`; None if there is none."""
     return await _first_number(store, Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=1))
 
 
-async def last_batch_number(store: Store) -> int | None:
-    """Return the number of the batch that was sealed last."""
+async def find_last_batch_number(store: Store) -> int | None:
+    """Return the number of the batch that was sealed last, by its index field; None without batches."""
     return await _first_number(store, Query(BATCHES.collection, order="sealed_at", direction="desc", limit=1))
 
 
@@ -63,31 +66,31 @@ async def has_ledger_records(store: Store) -> bool:
     return any([await store.query(query) for query in queries])
 
 
-async def settlement_documents(store: Store, contract_ids: Sequence[str]) -> list[Document | None]:
-    """Return the settlements of these contracts, in their order."""
+async def read_settlement_documents(store: Store, contract_ids: Sequence[str]) -> list[Document | None]:
+    """Return the documents of the settlements of these contracts, in this order; None for a missing one."""
     return await read_documents(store, SETTLEMENTS.collection, [key_of(each) for each in contract_ids])
 
 
-def all_documents(
+def iterate_documents(
     store: Store, table: Table[Any], order: str | None = None, direction: Direction = "asc"
 ) -> AsyncGenerator[list[Document], None]:
-    """Yield every document of a table, page by page; without an order, by key."""
-    return document_pages(store, Query(table.collection, order=order, direction=direction, limit=BATCH))
+    """Yield every document of a table in pages, sorted by the field `order`, or by key if that is None."""
+    return iterate_pages(store, Query(table.collection, order=order, direction=direction, limit=BATCH))
 
 
-async def projected_page(store: Store, kind: RecordKind, generation: str, after: str | None) -> list[Document]:
-    """Return a page of one generation's records, by key, after the key `after`."""
+async def read_projected_page(store: Store, kind: RecordKind, generation: str, after: str | None) -> list[Document]:
+    """Return a page of the stored records of one kind and generation, by key, after the key `after`."""
     following = None if after is None else (None, after)
     collection = _PROJECTED[kind].collection
     return await store.query(Query(collection, {"generation": generation}, after=following, limit=BATCH))
 
 
-def projected_record(kind: RecordKind, document: Document) -> Projected | None:
-    """Return the record if the document holds one and its index fields are right."""
-    record: Projected | None = decode(_PROJECTED[kind], document)
-    return record if record is not None and is_indexed(_PROJECTED[kind], document, record) else None
+def decode_projected(kind: RecordKind, document: Document) -> Projected | None:
+    """Return the record of a projection document; None if it cannot be decoded or its index fields differ."""
+    record: Projected | None = decode_or_none(_PROJECTED[kind], document)
+    return record if record is not None and has_matching_index_fields(_PROJECTED[kind], document, record) else None
 
 
-def expected_key(generation: str, identity: Sequence[str | int | None]) -> str:
-    """Return the key that a projected record of this identity has."""
+def expected_record_key(generation: str, identity: Sequence[str | int | None]) -> str:
+    """Return the key under which a projection record with this identity belongs."""
     return projected_key(generation, *(None if part is None else str(part) for part in identity))

@@ -1,4 +1,4 @@
-"""The sealed journal, and the rows of transactions that wait to be sealed."""
+"""Tables of the sealed journal, and of the transactions that wait to be sealed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from datetime import datetime
 from aex_runtime.clock import epoch_micros, from_epoch_micros
 from aex_runtime.store.port import Bound, Collection, Document, Index, Query, Scalar, Store
 from aex_runtime.store.table import UNREADABLE, Reader, Table
-from aex_settlement.repository.pages import decode
+from aex_settlement.repository.pages import decode_or_none
 from aex_settlement.rules.journal import JournalBatch, JournalHead, UnreadableRecord, Unsealed
 
 UNSEALED = Table(
@@ -16,7 +16,7 @@ UNSEALED = Table(
     Unsealed,
     lambda unsealed: {"occurred_at": epoch_micros(unsealed.occurred_at)},
 )
-"""Rows of one commit each, by the key of its first transaction, until they are sealed."""
+"""Rows of unsealed transactions, one for each commit, under the key of its first transaction."""
 BATCHES = Table(
     Collection("settlement-batches", (Index((), "seq"), Index((), "sealed_at", "desc"))),
     JournalBatch,
@@ -27,8 +27,8 @@ HEAD_KEY = "head"
 
 
 @contextmanager
-def name_unreadable(collection: str, key: str) -> Iterator[None]:
-    """Raise `UnreadableRecord`, naming the record, when it is not what its table says."""
+def as_unreadable_record(collection: str, key: str) -> Iterator[None]:
+    """Convert a decoding error in the block to `UnreadableRecord`, which names collection and key."""
     try:
         yield
     except UNREADABLE as error:
@@ -37,15 +37,15 @@ def name_unreadable(collection: str, key: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class UnsealedRow:
-    """A row of transactions that wait to be sealed."""
+    """Stored row of transactions that wait to be sealed."""
 
     document: Document
     record: Unsealed | None
-    """Decoded row; None if it cannot be read."""
+    """Decoded row; None if it cannot be decoded."""
 
     @property
     def occurred_at(self) -> datetime:
-        """Return the row's position in its index; 1970 if the field is no instant."""
+        """Return the time by which the row is indexed; 1970 if the field is invalid."""
         found = self.document.fields.get("occurred_at")
         try:
             return from_epoch_micros(found if type(found) is int else 0)
@@ -57,33 +57,38 @@ def batch_key(seq: int) -> str:
     return f"{seq:012d}"
 
 
-async def read_head(reader: Reader) -> JournalHead | None:
-    """Return the head; None before the first batch. Raises `UnreadableRecord`."""
-    with name_unreadable(HEAD.collection.name, HEAD_KEY):
+async def read_journal_head(reader: Reader) -> JournalHead | None:
+    """Return the journal's head, which describes its last batch; None before the first one.
+
+    Raises `UnreadableRecord`.
+    """
+    with as_unreadable_record(HEAD.collection.name, HEAD_KEY):
         stored = await HEAD.get(reader, HEAD_KEY)
     return stored.record if stored else None
 
 
-async def batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
-    """Return at most `limit` batches after `seq`, in their order. Raises `UnreadableRecord`."""
+async def find_batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
+    """Return up to `limit` batches after number `seq`, in order. Raises `UnreadableRecord`."""
     query = Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=limit)
     return [_decode_batch(document) for document in await store.query(query)]
 
 
-async def batch_at(store: Store, instant: int) -> JournalBatch | None:
-    """Return the latest batch sealed at or before an instant (microseconds since 1970)."""
-    found = await BATCHES.find(store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant),), limit=1)
+async def find_batch_at(store: Store, instant_micros: int) -> JournalBatch | None:
+    """Return the last batch sealed at or before an instant in microseconds since 1970; None if none was."""
+    found = await BATCHES.find(
+        store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant_micros),), limit=1
+    )
     return found[0].record if found else None
 
 
 def _decode_batch(document: Document) -> JournalBatch:
-    with name_unreadable(BATCHES.collection.name, document.key):
+    with as_unreadable_record(BATCHES.collection.name, document.key):
         return BATCHES.decode(document).record
 
 
-async def unsealed_page(
+async def read_unsealed_page(
     store: Store, bounds: Sequence[Bound], after: tuple[Scalar, str] | None, limit: int
 ) -> list[UnsealedRow]:
-    """Return at most `limit` unsealed rows, oldest first, with those that cannot be read."""
+    """Return up to `limit` unsealed rows, oldest first, including those that cannot be decoded."""
     query = Query(UNSEALED.collection, order="occurred_at", bounds=tuple(bounds), after=after, limit=limit)
-    return [UnsealedRow(document, decode(UNSEALED, document)) for document in await store.query(query)]
+    return [UnsealedRow(document, decode_or_none(UNSEALED, document)) for document in await store.query(query)]

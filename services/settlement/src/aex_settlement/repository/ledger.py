@@ -1,4 +1,4 @@
-"""The ledger's transactions, created once and never edited, and the settlement of each contract."""
+"""Tables of ledger transactions, which are created once and never edited, and of settlements."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -14,7 +14,7 @@ from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.measures import TRANSACTIONS_TOTAL
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.repository.pages import decode, document_pages, read_documents
+from aex_settlement.repository.pages import decode_or_none, iterate_pages, read_documents
 from aex_settlement.rules.journal import SealedTransaction, Unsealed
 from aex_settlement.rules.transactions import leader_id
 
@@ -30,9 +30,9 @@ TRANSACTIONS = Table(
     LedgerTransaction,
     lambda t: {"occurred_at": epoch_micros(t.occurred_at), **{name: getattr(t.booking, name, None) for name in OWNERS}},
 )
-"""By `key_of(id)`. Oldest first for the export, all or one party's; all by key for the audit."""
+"""Transactions by `key_of(id)`, indexed by time for the export (all, or of one party), and by key for the audit."""
 FILTERS = ("agent_id", "consumer_id", "domain", "status")
-"""Fields that settlements can be listed by, in any combination."""
+"""Fields by which settlements can be listed, in any combination."""
 SETTLEMENTS = Table(
     Collection(
         "settlement-settlements",
@@ -48,9 +48,9 @@ SETTLEMENTS = Table(
 
 
 def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTransaction) -> None:
-    """Create transactions and the row with which they wait to be sealed: in one batch, in this order.
+    """Create transactions in the unit, and the row with which they wait to be sealed together.
 
-    Raises `ValueError` when `first` does not lead the others: each transaction's row is found by its leader.
+    Raises `ValueError` unless `first` is the leader of the others (`leader_id`), by whose id the row is found.
     """
     sealed = []
     for each in (first, *others):
@@ -64,38 +64,44 @@ def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTra
     unit.create(UNSEALED, key_of(unsealed.leader), unsealed)
 
 
-def unsealed_key(document: Document) -> str:
+def unsealed_row_key(document: Document) -> str:
     """Return the key of the row with which a stored transaction waits, or waited, to be sealed."""
-    transaction = decode(TRANSACTIONS, document)
+    transaction = decode_or_none(TRANSACTIONS, document)
     return document.key if transaction is None else key_of(leader_id(transaction))
 
 
-async def transaction_documents(store: Store, ids: Sequence[str]) -> list[Document | None]:
-    """Return the documents of these transactions, in their order. Raises `StoreUnavailable`."""
+async def read_transaction_documents(store: Store, ids: Sequence[str]) -> list[Document | None]:
+    """Return the documents of these transactions, in this order; None for a missing one.
+
+    Raises `StoreUnavailable`.
+    """
     return await read_documents(store, TRANSACTIONS.collection, [key_of(each) for each in ids])
 
 
-def verify_sealed(sealed: SealedTransaction, document: Document | None) -> LedgerTransaction | str:
-    """Return the transaction of a document; or, as text, why it is not the one that was committed."""
+def decode_sealed_or_reason(sealed: SealedTransaction, document: Document | None) -> LedgerTransaction | str:
+    """Return the transaction in a document, or as text the reason why it is not the one committed.
+
+    `sealed` holds the id and digest with which it was committed.
+    """
     if document is None:
         return "it is gone"
     if sha256_hex(document.body) != sealed.digest:
         return "it was altered"
-    transaction = decode(TRANSACTIONS, document)
+    transaction = decode_or_none(TRANSACTIONS, document)
     if transaction is None:
         return "it cannot be read"
     return transaction if transaction.id == sealed.id else "it has another id"
 
 
-async def settlement_transaction_pages(
+async def iterate_settlement_transactions(
     store: Store, equal: Fields, period: Period
 ) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
-    """Yield the settlement transactions and reversals of a period, oldest first.
+    """Yield pages of the settlement transactions and reversals of a period, oldest first.
 
-    All of them, or those of one agent or consumer (`equal`). Decoded in a thread: there may be a million.
+    `equal` limits them to one agent or consumer; empty means all. Pages are decoded in a thread.
     """
     query = Query(TRANSACTIONS.collection, equal, "occurred_at", "asc", period_bounds(period), limit=EXPORT_PAGE)
-    async with aclosing(document_pages(store, query)) as pages:
+    async with aclosing(iterate_pages(store, query)) as pages:
         async for page in pages:
             yield await asyncio.to_thread(_decode_settlement_transactions, page)
 
@@ -105,8 +111,10 @@ def _decode_settlement_transactions(documents: Sequence[Document]) -> list[Ledge
     return [each for each in transactions if each.booking is not None]
 
 
-async def contracts_with_status(store: Store, contract_ids: Sequence[str], status: SettlementStatus) -> frozenset[str]:
-    """Return those of the contracts whose settlement has this status now."""
+async def find_contracts_with_status(
+    store: Store, contract_ids: Sequence[str], status: SettlementStatus
+) -> frozenset[str]:
+    """Return those of the contracts whose settlement currently has this status."""
     unique_ids = list(dict.fromkeys(contract_ids))
     found = await store.get_many(SETTLEMENTS.collection, [key_of(each) for each in unique_ids])
     return frozenset(

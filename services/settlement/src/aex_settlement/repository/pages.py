@@ -1,4 +1,4 @@
-"""Reads of many records: queries page by page, and documents by key past those that are damaged."""
+"""Reads of many records: queries in pages, and reads by key that tolerate damaged documents."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -12,23 +12,24 @@ from aex_runtime.store.table import UNREADABLE, Table
 
 M = TypeVar("M", bound=BaseModel)
 BATCH = 200
-"""Records read at once: few enough that decoding them does not hold the event loop for long."""
+"""Records read at once: few enough that decoding them does not block the event loop for long."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPage(Generic[M]):
-    """Some records of a query in its order; `after` is the position of the last one when more follow."""
+    """Page of records."""
 
     records: tuple[M, ...]
     after: tuple[Scalar, str] | None
+    """Position of the last record, after which the next page begins; None if no more follow."""
 
 
-def position(document: Document, order: str | None) -> tuple[Scalar, str]:
-    """Return a document's position in its query; without an order, by its key."""
+def document_position(document: Document, order: str | None) -> tuple[Scalar, str]:
+    """Return a document's position in a query sorted by the field `order`, or by key if that is None."""
     return None if order is None else document.fields[order], document.key
 
 
-async def document_pages(store: Store, query: Query) -> AsyncGenerator[list[Document], None]:
+async def iterate_pages(store: Store, query: Query) -> AsyncGenerator[list[Document], None]:
     """Yield all documents of a query in pages of at most `query.limit`."""
     while True:
         page = await store.query(query)
@@ -36,19 +37,19 @@ async def document_pages(store: Store, query: Query) -> AsyncGenerator[list[Docu
             yield page
         if len(page) < query.limit:
             return
-        query = replace(query, after=position(page[-1], query.order))
+        query = replace(query, after=document_position(page[-1], query.order))
 
 
-async def read_records(store: Store, table: Table[M], query: Query) -> AsyncGenerator[M, None]:
-    """Yield all records of a query, which reads `query.limit` at once."""
-    async with aclosing(document_pages(store, query)) as pages:
+async def iterate_records(store: Store, table: Table[M], query: Query) -> AsyncGenerator[M, None]:
+    """Yield all records of a query, read in pages of `query.limit`."""
+    async with aclosing(iterate_pages(store, query)) as pages:
         async for page in pages:
             for document in page:
                 yield table.decode(document).record
 
 
-def decode(table: Table[M], document: Document | None) -> M | None:
-    """Return the record if the document holds one."""
+def decode_or_none(table: Table[M], document: Document | None) -> M | None:
+    """Return the record in a document; None if there is no document or it cannot be decoded."""
     try:
         return None if document is None else table.decode(document).record
     except UNREADABLE:
@@ -56,7 +57,7 @@ def decode(table: Table[M], document: Document | None) -> M | None:
 
 
 async def read_documents(store: Store, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
-    """Return the documents in the order of the keys; None also for one whose body is lost.
+    """Return the documents with these keys, in this order; None for one that is missing or damaged.
 
     Raises `StoreUnavailable`.
     """

@@ -1,4 +1,4 @@
-"""The projections of the journal: rollups, balances, account pages, days and watermarks."""
+"""Tables of the journal's projections: rollups, balances, account pages, days, and their watermarks."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -7,8 +7,8 @@ from typing import Any
 from aex_models.canonical import sha256_hex
 from aex_runtime.store.port import Bound, Collection, Index, Query, Store
 from aex_runtime.store.table import Reader, Table
-from aex_settlement.repository.journal import name_unreadable
-from aex_settlement.repository.pages import BATCH, document_pages, read_records
+from aex_settlement.repository.journal import as_unreadable_record
+from aex_settlement.repository.pages import BATCH, iterate_pages, iterate_records
 from aex_settlement.rules.projections import (
     AccountPage,
     Balance,
@@ -22,9 +22,9 @@ from aex_settlement.rules.projections import (
 
 _MONTH = len("2025-01")
 _PAGES = 32
-"""Account pages of a busy account are long: a page of a listing seldom needs more than these."""
+"""Account pages read at once; a page of a listing seldom needs more."""
 STATES = Table(Collection("settlement-projections"), ProjectionState)
-"""By the projection's name."""
+"""Watermarks of projections. The generation that is read has the projection's name as its key."""
 GENERATIONS = Table(
     Collection("settlement-generations", (Index(("projection",)),)),
     Generation,
@@ -44,7 +44,7 @@ ROLLUPS = Table(
     Rollup,
     lambda r: {"generation": r.generation, "view": r.view, "agent": r.agent, "consumer": r.consumer, "month": r.month},
 )
-"""A view's groups by month, all or those of one agent or consumer; the last index serves the removal of generations."""
+"""Rollups, indexed by view and month: all, or those of one agent or consumer. The last index serves deletion."""
 
 BALANCES = Table(
     Collection("settlement-balances", (Index(("generation",)), Index(("generation", "account")))),
@@ -63,7 +63,7 @@ ACCOUNT_PAGES = Table(
     AccountPage,
     lambda p: {"generation": p.generation, "account": p.account, "currency": p.currency, "seq": p.seq},
 )
-"""Newest first: an account's entries, and its last page at or before a batch."""
+"""Account pages, newest first: for an account's entries, and its last page at or before a batch."""
 DAYS = Table(
     Collection("settlement-days", (Index(("generation", "account"), "day"), Index(("generation",)))),
     DayBalance,
@@ -73,61 +73,67 @@ TABLES: Mapping[Projection, tuple[Table[Any], ...]] = {
     Projection.ACCOUNTS: (BALANCES, ACCOUNT_PAGES, DAYS),
     Projection.ROLLUPS: (ROLLUPS,),
 }
-"""The records of each projection."""
+"""Tables with the records of each projection."""
 
 
 def projected_key(generation: str, *parts: str | None) -> str:
-    """Return the key of a projected record: a hash of its identity, which spreads the keys."""
+    """Return the key of a projection record: a hash of generation and identity, which spreads writes."""
     identity = "\x1f".join(part or "" for part in (generation, *parts))
     return sha256_hex(identity.encode())[:40]
 
 
-def page_key(page: AccountPage) -> str:
+def account_page_key(page: AccountPage) -> str:
+    """Return the key of an account page."""
     return projected_key(page.generation, page.account, page.currency, str(page.seq))
 
 
-def building_key(projection: Projection, generation: str) -> str:
-    """Return the key of the watermark of a generation that is not read yet."""
+def building_watermark_key(projection: Projection, generation: str) -> str:
+    """Return the key of the watermark of a generation that a rebuild fills and no reader uses yet."""
     return f"{projection.value}-{generation}"
 
 
-async def read_state(reader: Reader, projection: Projection) -> ProjectionState | None:
-    """Return a projection's watermark; None before its first batch. Raises `UnreadableRecord`."""
-    with name_unreadable(STATES.collection.name, projection.value):
+async def read_projection_state(reader: Reader, projection: Projection) -> ProjectionState | None:
+    """Return watermark and generation of a projection; None before its first batch.
+
+    Raises `UnreadableRecord`.
+    """
+    with as_unreadable_record(STATES.collection.name, projection.value):
         stored = await STATES.get(reader, projection.value)
     return stored.record if stored else None
 
 
-def read_rollups(
+def iterate_rollups(
     store: Store, generation: str, view: str, own: Mapping[str, str], days: DaySpan
 ) -> AsyncGenerator[Rollup, None]:
-    """Yield the months of a view's groups that overlap `days`; `own` limits them to a party."""
+    """Yield the rollups of a view in the months that overlap `days`; `own` limits them to one party."""
     first = () if days.first is None else (Bound(">=", days.first[:_MONTH]),)
     last = () if days.last is None else (Bound("<=", days.last[:_MONTH]),)
     equal = {"generation": generation, "view": view, **own}
     query = Query(ROLLUPS.collection, equal, "month", bounds=(*first, *last), limit=BATCH)
-    return read_records(store, ROLLUPS, query)
+    return iterate_records(store, ROLLUPS, query)
 
 
-async def balance_pages(
+async def iterate_balance_pages(
     store: Store, generation: str, account: str | None = None
 ) -> AsyncGenerator[list[Balance], None]:
-    """Yield the balances at the watermark: of all accounts, or of one in each of its currencies."""
+    """Yield pages of current balances: of all accounts, or of one account in each of its currencies."""
     equal = {"generation": generation} if account is None else {"generation": generation, "account": account}
-    async with aclosing(document_pages(store, Query(BALANCES.collection, equal, limit=BATCH))) as pages:
+    async with aclosing(iterate_pages(store, Query(BALANCES.collection, equal, limit=BATCH))) as pages:
         async for page in pages:
             yield [BALANCES.decode(each).record for each in page]
 
 
-async def account_page_at(store: Store, generation: str, account: str, currency: str, seq: int) -> AccountPage | None:
-    """Return the last page of an account at or before a batch; None if nothing was posted until then."""
+async def find_account_page_at(
+    store: Store, generation: str, account: str, currency: str, seq: int
+) -> AccountPage | None:
+    """Return the last page of an account and currency at or before batch `seq`; None if there is none."""
     equal = {"generation": generation, "account": account, "currency": currency}
     found = await ACCOUNT_PAGES.find(store, equal, "seq", "desc", (Bound("<=", seq),), limit=1)
     return found[0].record if found else None
 
 
-def read_account_pages(store: Store, generation: str, account: str, seq: int) -> AsyncGenerator[AccountPage, None]:
-    """Yield an account's pages at or before a batch, newest first; those of one batch in any order."""
+def iterate_account_pages(store: Store, generation: str, account: str, seq: int) -> AsyncGenerator[AccountPage, None]:
+    """Yield an account's pages at or before batch `seq`, newest first; those of one batch in any order."""
     equal = {"generation": generation, "account": account}
     query = Query(ACCOUNT_PAGES.collection, equal, "seq", "desc", (Bound("<=", seq),), limit=_PAGES)
-    return read_records(store, ACCOUNT_PAGES, query)
+    return iterate_records(store, ACCOUNT_PAGES, query)

@@ -1,1 +1,1 @@
-"""Decisions of settlement as pure functions: postings, refusals, groups, audits."""
+"""Decisions of settlement as pure functions: transactions, corrections, visibility, journal and audit."""

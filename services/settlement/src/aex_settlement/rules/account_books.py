@@ -1,4 +1,4 @@
-"""Account projections: the balances, pages and daily closing balances that sealed batches post. Pure."""
+"""Account projection: balances, account pages and daily balances that follow from sealed batches."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from aex_settlement.rules.projections import AccountPage, Balance, DayBalance, P
 
 
 class AccountKey(NamedTuple):
-    """An account in one of its currencies."""
+    """Account and one of its currencies."""
 
     account: str
     currency: str
 
 
 class DayKey(NamedTuple):
-    """An account in one of its currencies on one UTC day (of sealing)."""
+    """Account, one of its currencies, and the UTC day on which batches were sealed."""
 
     account: str
     currency: str
@@ -26,26 +26,28 @@ class DayKey(NamedTuple):
 
 
 class SealedBatch(NamedTuple):
-    """A batch of the journal with the transactions that it seals, in its order."""
+    """Batch of the journal with the transactions that it seals, in its order."""
 
     batch: JournalBatch
     transactions: Sequence[LedgerTransaction]
 
 
-def account_keys(transactions: Iterable[LedgerTransaction]) -> set[AccountKey]:
+def collect_account_keys(transactions: Iterable[LedgerTransaction]) -> set[AccountKey]:
+    """Return the accounts and currencies to which the transactions post."""
     return {AccountKey(posting.account, posting.currency) for each in transactions for posting in each.postings}
 
 
-def day_keys(batch: SealedBatch) -> set[DayKey]:
+def collect_day_keys(batch: SealedBatch) -> set[DayKey]:
+    """Return the accounts and currencies to which the batch posts, with its day of sealing."""
     day = day_of(batch.batch.sealed_at)
-    return {DayKey(account, currency, day) for account, currency in account_keys(batch.transactions)}
+    return {DayKey(account, currency, day) for account, currency in collect_account_keys(batch.transactions)}
 
 
 @dataclass(slots=True)
 class AccountUpdates:
-    """Posts batches in their order to accounts.
+    """Balances, pages and days of accounts, updated batch by batch.
 
-    Starts with the stored balances and days that these batches change.
+    `balances` and `days` begin with the stored records that the batches change; `pages` are the new account pages.
     """
 
     generation: str
@@ -53,8 +55,8 @@ class AccountUpdates:
     days: dict[DayKey, DayBalance]
     pages: list[AccountPage] = field(default_factory=list)
 
-    def post(self, batch: SealedBatch) -> None:
-        """Post a batch, which follows the one before."""
+    def post_batch(self, batch: SealedBatch) -> None:
+        """Post the next batch: update balances and days, and add a page for each account."""
         for key, entries in _entries_by_account(batch.transactions).items():
             before = self.balances.get(key)
             opening = before.balance if before else 0
@@ -109,7 +111,7 @@ def _entries_by_account(transactions: Iterable[LedgerTransaction]) -> Mapping[Ac
 
 
 class EntryPosition(NamedTuple):
-    """An entry's position, equal in every generation. Newer is greater."""
+    """Position of an entry of an account, the same in every generation; newer ones are greater."""
 
     seq: int
     currency: str
@@ -117,17 +119,21 @@ class EntryPosition(NamedTuple):
 
     @property
     def cursor(self) -> tuple[int, str]:
-        """Return the position as that of a paged listing."""
+        """Return the position as the cursor of a paged listing."""
         return self.seq, f"{self.currency}:{self.line}"
 
     @classmethod
-    def parse(cls, cursor: tuple[str | int | None, str]) -> "EntryPosition":
+    def from_cursor(cls, cursor: tuple[str | int | None, str]) -> "EntryPosition":
+        """Return the position from the cursor of a paged listing."""
         currency, _, line = cursor[1].partition(":")
         return cls(int(cursor[0] or 0), currency, int(line))
 
 
-def page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
-    """Yield a page's entries from last to first; amounts in micros, balances as money."""
+def iterate_page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
+    """Yield a page's entries with their positions, from last to first.
+
+    Amounts are micros; each balance is the account's after the entry, as money.
+    """
     balance = page.closing
     for number in range(len(page.lines) - 1, -1, -1):
         line = page.lines[number]
@@ -146,10 +152,13 @@ def page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntr
         balance -= line.amount
 
 
-async def read_entries(
+async def iterate_entries(
     pages: AsyncIterable[AccountPage], before: EntryPosition | None
 ) -> AsyncGenerator[tuple[EntryPosition, AccountEntry], None]:
-    """Yield the entries of pages that come newest first; only those before a position if one is given."""
+    """Yield the entries of an account's pages with their positions, newest first.
+
+    `pages` come newest first. With `before`, only entries at earlier positions are yielded.
+    """
     of_batch: list[AccountPage] = []
     async for page in pages:
         if of_batch and of_batch[0].seq != page.seq:
@@ -166,6 +175,6 @@ def _batch_entries(
 ) -> Iterator[tuple[EntryPosition, AccountEntry]]:
     """Yield the entries of one batch, whose pages differ in currency."""
     for page in sorted(pages, key=lambda page: page.currency, reverse=True):
-        for position, entry in page_entries(page):
+        for position, entry in iterate_page_entries(page):
             if before is None or position < before:
                 yield position, entry

@@ -1,4 +1,4 @@
-"""Findings of a ledger audit, checks of the hash chain, and a compact set of ids. Pure."""
+"""Findings of a ledger audit, checks of the journal's hash chain, and a compact set of ids."""
 
 import re
 from array import array
@@ -11,16 +11,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from aex_models.frozen import Frozen, Sha256, StrictInt
-from aex_settlement.rules.journal import GENESIS, JournalBatch, batch_hash
+from aex_settlement.rules.journal import GENESIS, JournalBatch, compute_batch_hash
 
 MAX_LISTED = 100
-"""Findings that are listed; all are counted."""
+"""Findings that are listed; further ones are only counted."""
 _SEAL = re.compile(r"([1-9][0-9]{0,11}):([0-9a-f]{64})", re.ASCII)
 _BUCKETS = 256
 
 
 class Seal(Frozen):
-    """A batch number and its hash: with it an audit finds a journal that was rewritten before this batch."""
+    """Number and hash of a batch, kept outside the journal to detect that it was rewritten later."""
 
     seq: StrictInt
     hash: Sha256
@@ -30,13 +30,13 @@ class Seal(Frozen):
 
 
 def parse_seal(text: str) -> Seal | None:
-    """Return the seal written as `12:9f86d0…`; None for anything else."""
+    """Return the seal in a text such as `12:9f86d0…`; None for any other text."""
     match = _SEAL.fullmatch(text.strip())
     return Seal(seq=int(match[1]), hash=match[2]) if match else None
 
 
 class AuditFinding(NamedTuple):
-    """A defect: its stable code, the record, and the difference."""
+    """Defect that an audit found: stable code, record, and description."""
 
     code: str
     subject: str
@@ -45,12 +45,12 @@ class AuditFinding(NamedTuple):
 
 @dataclass(slots=True)
 class AuditFindings:
-    """The findings of an audit: the first `MAX_LISTED` listed, all of them counted."""
+    """Findings of an audit. The first `MAX_LISTED` are listed; all are counted."""
 
     listed: list[AuditFinding] = field(default_factory=list)
     total: int = 0
     first_broken_link: int | None = None
-    """The number of the first batch at which the chain is broken."""
+    """Number of the first batch at which the hash chain is broken; None if it is intact."""
 
     def add(self, code: str, subject: str, detail: str) -> None:
         """Count a finding, and list it if it is among the first."""
@@ -67,16 +67,16 @@ class AuditFindings:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The end of the verified chain; its hash is None after a missing batch."""
+    """End of the verified part of the journal; `hash` is None after a missing batch."""
 
     seq: int = 0
     hash: str | None = GENESIS
     sealed_at: datetime | None = None
 
 
-def chain_problems(before: Link, batch: JournalBatch) -> Iterator[tuple[str, str]]:
-    """Yield code and detail of each problem of a batch behind `before`."""
-    if batch.hash != batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
+def find_chain_problems(before: Link, batch: JournalBatch) -> Iterator[tuple[str, str]]:
+    """Yield code and description of each defect of a batch that follows the link `before`."""
+    if batch.hash != compute_batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
         yield "batch_altered", "its hash is not that of what it holds"
     if before.hash is not None and batch.previous_hash != before.hash:
         yield "chain_broken", f"it does not follow batch {before.seq}: its previous_hash is not the hash of that one"
@@ -85,9 +85,9 @@ def chain_problems(before: Link, batch: JournalBatch) -> Iterator[tuple[str, str
 
 
 class CompactHashSet:
-    """Texts in eight bytes each, by a keyed 64-bit hash.
+    """Set of texts, stored as keyed 64-bit hashes.
 
-    Under a random key no caller can make two records collide. By chance it happens once in some 10⁷ audits of a million
+    With a random key no caller can make two texts collide. By chance it happens once in about 10⁷ audits of a million
     records; it would then hide one added record or report one twice.
     """
 
@@ -98,7 +98,7 @@ class CompactHashSet:
         self.count = 0
 
     def add(self, text: str) -> None:
-        """Add a text; a second addition counts too."""
+        """Add a text; a text that is added twice is counted twice."""
         value = self._hash(text)
         index = value % _BUCKETS
         self._buckets[index].append(value)
@@ -111,12 +111,13 @@ class CompactHashSet:
         index = bisect_left(bucket, value)
         return index < len(bucket) and bucket[index] == value
 
-    def find_repeated(self) -> frozenset[int]:
+    def find_repeated_hashes(self) -> frozenset[int]:
         """Return the hashes of texts that were added more than once."""
         buckets = map(self._sorted_bucket, range(_BUCKETS))
         return frozenset(one for bucket in buckets for one, other in pairwise(bucket) if one == other)
 
-    def is_among(self, text: str, hashes: frozenset[int]) -> bool:
+    def has_hash_in(self, text: str, hashes: frozenset[int]) -> bool:
+        """Return whether the hash of a text is one of `hashes`."""
         return self._hash(text) in hashes
 
     def _hash(self, text: str) -> int:

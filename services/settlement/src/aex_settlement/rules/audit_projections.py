@@ -1,6 +1,6 @@
-"""Sums that projections must hold, from the journal, and sums that they hold. Pure.
+"""Sums for the audit of projections: those that follow from the journal, and those stored.
 
-They are made without the code that makes the projections, so that they do not share its mistakes.
+The code is independent of the code that builds the projections, so that they do not share mistakes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,28 +14,29 @@ from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction
 from aex_settlement.rules.journal import JournalBatch
 from aex_settlement.rules.projections import AccountPage, Balance, DayBalance, PageEntry, Rollup, day_of
-from aex_settlement.rules.rollups import DIMENSIONS, view_of
+from aex_settlement.rules.rollups import DIMENSIONS, view_name
 
 Name = tuple[str | int | None, ...]
 BUCKETS = 4096
 _MAX_PENDING = 20_000
 _PRIME = (1 << 61) - 1
 _WIDTH = 6
-"""The largest number of sums under one name."""
+"""Largest number of sums under one name."""
 
 
 def _draw(key: bytes, name: Name) -> tuple[int, ...]:
-    """Return a name's bucket, and the random coefficients of its sums."""
+    """Return the bucket of a name, and the random coefficients of its sums; both follow from the key."""
     size = _WIDTH + 1
     drawn = unpack(f"<{size}Q", blake2b(repr(name).encode(), digest_size=8 * size, key=key).digest())
     return drawn[0] % BUCKETS, *drawn[1:]
 
 
 class BucketSums:
-    """Sums of any number of names in bounded memory: expected sums are added, stored ones subtracted.
+    """Sums by name in bounded memory, to detect whether additions and subtractions cancel out.
 
-    A bucket holds the sum of values × a random coefficient of their name, modulo 2⁶¹ − 1. If its names do not all come
-    to zero, it is zero by a chance of 2⁻⁶¹. Without the key no writer can aim at that.
+    Names are distributed over buckets. A bucket holds the sum of values × a random coefficient of their name, modulo
+    2⁶¹ − 1. If any of its sums is not zero, the bucket is zero only with probability 2⁻⁶¹. Without the key no writer
+    can aim at that.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -44,12 +45,13 @@ class BucketSums:
         self._buckets = [0] * BUCKETS
 
     def add(self, name: Name, values: Sequence[int], sign: int = 1) -> None:
-        """Add, or with −1 subtract, up to six sums of a name."""
+        """Add up to six sums to those of a name; `sign` −1 subtracts them."""
         _add_values(self._pending, name, values, sign)
         if len(self._pending) > _MAX_PENDING:
             self._fold()
 
-    def differing_buckets(self) -> list[int]:
+    def find_nonzero_buckets(self) -> list[int]:
+        """Return the indexes of the buckets that are not zero, in which some name's sums do not cancel out."""
         self._fold()
         return [index for index, total in enumerate(self._buckets) if total]
 
@@ -63,7 +65,7 @@ class BucketSums:
 
 
 class NamedSums:
-    """Sums by name of a few buckets: the second pass, which finds the names that differ."""
+    """Sums by name for a few buckets, by which a second pass finds the names that differ."""
 
     def __init__(self, key: bytes, buckets: Iterable[int]) -> None:
         self._key = key
@@ -71,11 +73,12 @@ class NamedSums:
         self._sums: dict[Name, list[int]] = {}
 
     def add(self, name: Name, values: Sequence[int], sign: int = 1) -> None:
-        """Add, or with −1 subtract, sums of a name if it belongs to the buckets."""
+        """Add sums to those of a name if it belongs to the buckets; `sign` −1 subtracts them."""
         if name in self._sums or _draw(self._key, name)[0] in self._selected:
             _add_values(self._sums, name, values, sign)
 
-    def differences(self) -> Mapping[Name, tuple[int, ...]]:
+    def nonzero_sums(self) -> Mapping[Name, tuple[int, ...]]:
+        """Return the sums of each name that are not all zero."""
         return {name: tuple(sums) for name, sums in self._sums.items() if any(sums)}
 
 
@@ -89,12 +92,12 @@ def _add_values(total: dict[Name, list[int]], name: Name, values: Sequence[int],
 
 
 _MASKS = tuple(
-    (view_of(tuple(compress(DIMENSIONS, mask))), mask) for mask in product((False, True), repeat=len(DIMENSIONS))
+    (view_name(tuple(compress(DIMENSIONS, mask))), mask) for mask in product((False, True), repeat=len(DIMENSIONS))
 )
 
 
 class RecordKind(StrEnum):
-    """The records of the projections, as findings name them."""
+    """Kinds of projection records, by the words that findings use."""
 
     BALANCE = "balance"
     PAGE = "sheet"
@@ -112,29 +115,32 @@ class _Entry(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """Some sums of one record. All figures of one name add up to the stored record."""
+    """Sums that belong to one projection record. Those of equal name add up to the stored record."""
 
     kind: RecordKind
     identity: tuple[str | int | None, ...]
-    """The parts of the record's key without the generation."""
+    """Parts of the record's key without the generation."""
     part: tuple[str | int, ...]
-    """The sums within the record, if it has several."""
+    """Name of these sums within the record, if it has several."""
     values: tuple[int, ...]
 
     @property
     def name(self) -> Name:
-        """Return the name under which these sums are added."""
+        """Return the name under which the sums are added."""
         return (self.kind.value, *self.identity, *self.part)
 
 
 AccountTotals = dict[tuple[str, str], tuple[int, int, str]]
-"""Balance, last batch and its day by account and currency."""
+"""Balance, last batch and its day, by account and currency."""
 
 
-def account_figures(
+def compute_account_figures(
     totals: AccountTotals, batch: JournalBatch, transactions: Sequence[LedgerTransaction]
 ) -> Iterator[Figure]:
-    """Yield the sums that a batch adds to accounts; `totals` are those before the batch, and are updated."""
+    """Yield the sums that a batch adds to account records, and update `totals` with the batch.
+
+    `totals` are those before the batch.
+    """
     day, entries = day_of(batch.sealed_at), dict[tuple[str, str], list[_Entry]]()
     for transaction in transactions:
         for posting in transaction.postings:
@@ -165,8 +171,8 @@ def _page_figure(
     return Figure(RecordKind.PAGE, identity, (sha256_hex(content),), (1,))
 
 
-def rollup_figures(transactions: Sequence[LedgerTransaction]) -> Iterator[Figure]:
-    """Yield the sums that settlements and reversals add to the days of their groups, in every view."""
+def compute_rollup_figures(transactions: Sequence[LedgerTransaction]) -> Iterator[Figure]:
+    """Yield the sums that settlements and reversals add to the rollups of every view."""
     cells: dict[Name, list[int]] = {}
     for transaction in transactions:
         booking = transaction.booking
@@ -183,7 +189,8 @@ def rollup_figures(transactions: Sequence[LedgerTransaction]) -> Iterator[Figure
             yield Figure(RecordKind.ROLLUP, identity, (str(day),), tuple(sums))
 
 
-def stored_figures(record: Balance | AccountPage | DayBalance | Rollup) -> Iterator[Figure]:
+def extract_figures(record: Balance | AccountPage | DayBalance | Rollup) -> Iterator[Figure]:
+    """Yield the sums that a stored record holds."""
     if isinstance(record, Rollup):
         identity = (record.view, record.agent, record.consumer, record.domain, record.currency, record.month)
         for day, *sums in record.days:
@@ -201,7 +208,7 @@ def stored_figures(record: Balance | AccountPage | DayBalance | Rollup) -> Itera
 
 
 def describe_record(name: Name) -> str:
-    """Return a record's name as text: `rollup agent=bot, USD 2025-03-01`."""
+    """Return a record's name as text, such as `rollup agent=bot, USD 2025-03-01`."""
     kind, *parts = name
     if kind == RecordKind.ROLLUP:
         view, agent, consumer, domain, currency, _, day = parts

@@ -1,4 +1,4 @@
-"""Audit of ledger transactions and settlements by themselves, and as equal records. Pure."""
+"""Audit of transactions and settlements: defects of each, and a common form to compare them."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -30,8 +30,8 @@ _COSTS = ("base", "bonus", "penalty", "total", "fee", "bonus_capped", "penalty_w
 _BOOKING_FIELDS = tuple(Booking.model_fields)
 
 
-def transaction_problems(transaction: LedgerTransaction) -> Iterator[str]:
-    """Yield each problem of a transaction by itself, as text; its model has checked that it balances."""
+def find_transaction_problems(transaction: LedgerTransaction) -> Iterator[str]:
+    """Yield each defect of a transaction by itself, as text. Its model has checked that it balances."""
     if not all(is_account(posting.account) for posting in transaction.postings):
         yield "it posts to an account that the ledger does not have"
     if transaction.kind not in SETTLEMENT_KINDS:
@@ -66,15 +66,15 @@ def _settlement_transaction_problems(
 
 
 def _expected_postings(booking: Booking) -> Iterator[tuple[str, int]]:
-    """Yield the expected postings: consumer +total, agent −(total − fee), fees −fee."""
+    """Yield the postings that follow from a booking: consumer +total, agent −(total − fee), fees −fee."""
     yield consumer_account(booking.consumer_id), booking.total
     yield agent_account(booking.agent_id), booking.fee - booking.total
     if booking.fee:
         yield FEES, -booking.fee
 
 
-def mirror_problem(reversal: LedgerTransaction, original: LedgerTransaction | None) -> str | None:
-    """Return why a reversal does not reverse the revision that it names; None if it does."""
+def find_reversal_mismatch(reversal: LedgerTransaction, original: LedgerTransaction | None) -> str | None:
+    """Return, as text, why a reversal does not negate the original transaction; None if it does."""
     if original is None or original.booking is None or reversal.booking is None:
         return "the revision that it reverses is not in the ledger"
     one, other = reversal.booking, original.booking
@@ -91,7 +91,7 @@ def _signed_postings(transaction: LedgerTransaction, sign: int) -> list[tuple[st
     return [(posting.account, sign * posting.amount, posting.currency) for posting in transaction.postings]
 
 
-def original_id(reversal: LedgerTransaction) -> str | None:
+def id_of_reversed_transaction(reversal: LedgerTransaction) -> str | None:
     """Return the id of the transaction that a reversal negates; None for other kinds."""
     if reversal.kind is not TransactionKind.REVERSAL or reversal.booking is None or reversal.contract_id is None:
         return None
@@ -99,24 +99,27 @@ def original_id(reversal: LedgerTransaction) -> str | None:
 
 
 class BookingRecord(NamedTuple):
-    """A posted revision or reversal as transaction and settlement record it."""
+    """Common form of a settlement or reversal, built from its transaction or from its settlement.
+
+    Both are equal unless the ledger was altered.
+    """
 
     transaction_id: str
     contract_id: str
     booking: tuple[object, ...]
-    """The values of a `Booking`, in the order of its fields."""
+    """Values of a `Booking`, in the order of its fields."""
     currency: str
     occurred_at: datetime
     reason: str
     """Reason and author of a reversal; empty for a settlement."""
 
-    def text(self) -> str:
-        """Return a text that is equal for equal records only."""
+    def comparison_text(self) -> str:
+        """Return a text that is equal only for equal records."""
         return "\x1f".join(map(str, (*self[:2], *self.booking, *self[3:])))
 
 
 def record_of_transaction(transaction: LedgerTransaction) -> BookingRecord | None:
-    """Return the record of a settlement or reversal; None for deposits and adjustments."""
+    """Return the comparable record of a settlement or reversal; None for deposits and adjustments."""
     if transaction.booking is None or transaction.contract_id is None:
         return None
     return BookingRecord(
@@ -130,7 +133,7 @@ def record_of_transaction(transaction: LedgerTransaction) -> BookingRecord | Non
 
 
 def records_of_settlement(settlement: Settlement) -> Iterator[BookingRecord]:
-    """Yield the records that the ledger must hold for a settlement: each revision and each reversal."""
+    """Yield the records of all transactions that a settlement requires: its revisions and reversals."""
     for each in settlement.revisions:
         yield _record(settlement, each, 1, each.settled_at)
         if each.reversed_at is not None:
@@ -158,13 +161,14 @@ def _reason(reason: str, by: str) -> str:
     return f"{reason}\x1e{by}"
 
 
-def differing_fields(one: BookingRecord, other: BookingRecord) -> str:
+def format_differing_fields(one: BookingRecord, other: BookingRecord) -> str:
+    """Return the names of the fields in which two records differ, separated by commas."""
     values, others = (each._asdict() | dict(zip(_BOOKING_FIELDS, each.booking, strict=True)) for each in (one, other))
     return ", ".join(name for name, value in values.items() if name != "booking" and others[name] != value)
 
 
-def settlement_problems(settlement: Settlement) -> Iterator[str]:
-    """Yield each contradiction within a settlement, as text; its model has checked that costs add up."""
+def find_settlement_problems(settlement: Settlement) -> Iterator[str]:
+    """Yield each contradiction within a settlement, as text. Its model has checked that costs add up."""
     if [each.revision for each in settlement.revisions] != [*range(1, max(settlement.revision, 1) + 1)]:
         yield "its revisions are not numbered from 1 to its revision"
         return

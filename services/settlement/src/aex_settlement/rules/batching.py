@@ -1,4 +1,4 @@
-"""The size of batches: each must fit into one transaction of the store in every projection. Pure."""
+"""Size of batches: each must fit into one store transaction in every projection."""
 
 import re
 from collections import Counter
@@ -12,29 +12,30 @@ from aex_settlement.rules.journal import SealedTransaction
 from aex_settlement.rules.rollups import Group, groups_of
 
 MAX_WRITES = 480
-"""Writes of one application; the store takes 500 in a transaction."""
+"""Writes of one store transaction; the store takes 500."""
 ACCOUNT_WRITES = 3
 """Documents that a batch writes for each account and currency: balance, page and day."""
 STATE_WRITES = 1
 MAX_TRANSACTIONS = 200
 MAX_PAGE_BYTES = 60_000
-"""Bytes of the entries of one account page: larger documents would become blobs (`SPILL_BYTES`)."""
+"""Bytes of the entries of one account page; larger documents would become blobs (`SPILL_BYTES`)."""
 MAX_ENTRIES_BYTES = 4_000_000
-"""Bytes of all entries of a batch: a transaction of the store holds 10 MiB."""
+"""Bytes of all entries of a batch; a store transaction holds 10 MiB."""
 _ENTRY_BYTES = 200
 """Bytes of an entry in JSON without its texts."""
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _ESCAPE_BYTES = 5
-"""Additional bytes of an escaped character, at most."""
+"""Largest number of additional bytes of an escaped character."""
 
 
 class SealableGroup(NamedTuple):
-    """Transactions that were committed together and are never divided, and the key of their unsealed row."""
+    """Transactions that were committed together and must be sealed together."""
 
     key: str
+    """Key of their unsealed row."""
     sealed: tuple[SealedTransaction, ...]
     transactions: tuple[LedgerTransaction, ...]
-    """The transactions of `sealed`."""
+    """Transactions in the order of `sealed`."""
 
 
 @dataclass(slots=True)
@@ -45,8 +46,8 @@ class _BatchDraft:
     total_bytes: int = 0
     transactions: int = 0
 
-    def add(self, group: SealableGroup) -> bool:
-        """Add a group; return False if it does not fit. The first one always fits."""
+    def try_add(self, group: SealableGroup) -> bool:
+        """Add a group; return False, and do not add it, if it does not fit. The first one always fits."""
         rollups = {rollup for each in group.transactions for rollup in groups_of(each)} - self.rollups
         added = _bytes_by_account(group.transactions)
         if self.groups and not self._fits(len(group.transactions), rollups, added):
@@ -70,13 +71,13 @@ class _BatchDraft:
 
 
 def split_batches(groups: Iterable[SealableGroup]) -> Iterator[list[SealableGroup]]:
-    """Yield the groups in batches that fit, in their order."""
+    """Yield the groups in order, combined to the largest batches that fit."""
     draft = _BatchDraft()
     for group in groups:
-        if not draft.add(group):
+        if not draft.try_add(group):
             yield draft.groups
             draft = _BatchDraft()
-            draft.add(group)
+            draft.try_add(group)
     if draft.groups:
         yield draft.groups
 
@@ -84,13 +85,13 @@ def split_batches(groups: Iterable[SealableGroup]) -> Iterator[list[SealableGrou
 def _bytes_by_account(transactions: Iterable[LedgerTransaction]) -> Counter[AccountKey]:
     sizes = Counter[AccountKey]()
     for transaction in transactions:
-        size = entry_bytes(transaction)
+        size = max_entry_bytes(transaction)
         for posting in transaction.postings:
             sizes[AccountKey(posting.account, posting.currency)] += size
     return sizes
 
 
-def entry_bytes(transaction: LedgerTransaction) -> int:
-    """Return the largest size of an entry of this transaction."""
+def max_entry_bytes(transaction: LedgerTransaction) -> int:
+    """Return the largest size in bytes that an account entry of this transaction can have."""
     texts = f"{transaction.id}{transaction.contract_id or ''}{transaction.reason}"
     return _ENTRY_BYTES + len(texts.encode()) + _ESCAPE_BYTES * len(_ESCAPED.findall(texts))

@@ -1,4 +1,4 @@
-"""Breakdowns from rollups: integer sums in any order. Currencies are never added."""
+"""Breakdowns computed from rollups, as integer sums. Amounts of different currencies are never added."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,14 +15,17 @@ from aex_settlement.rules.rollups import DIMENSIONS
 
 MAX_GROUPS = 2
 MAX_ROWS = 50_000
-"""About 15 MB of JSON; the export has no such limit."""
+"""Rows of an answer, about 15 MB of JSON; the export has no such limit."""
 
 GROUPS = (*DIMENSIONS, "day", "month")
-"""Groups of settlements. Days and months are UTC, those of the ledger transaction."""
+"""Groups by which settlements can be broken down; `day` and `month` are UTC, of the ledger transaction."""
 
 
 def parse_groups(group_by: Sequence[str]) -> tuple[str, ...]:
-    """Return one or two groups, written `agent,day` or repeated. Raises `InvalidRequest`."""
+    """Return the one or two groups of a query, written `agent,day` or as repeated parameters.
+
+    Raises `InvalidRequest`.
+    """
     groups = tuple(name.strip() for each in group_by for name in each.split(","))
     if any(name not in GROUPS for name in groups):
         raise _invalid_group_by("unknown_group", f"group_by takes {', '.join(GROUPS)}")
@@ -33,13 +36,16 @@ def parse_groups(group_by: Sequence[str]) -> tuple[str, ...]:
     return groups
 
 
-def dimensions_of(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the dimensions of the view for these groups and for a reader with an `own` dimension."""
+def choose_view_dimensions(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the dimensions of the rollup view from which these groups can be read.
+
+    They include the reader's `own` dimension, by which the view is filtered.
+    """
     return tuple(name for name in DIMENSIONS if name in groups or name in own)
 
 
 class TooManyRows(InvalidRequest):
-    """A breakdown with more rows than an answer may have."""
+    """Error for a breakdown with more rows than an answer may have."""
 
 
 def _invalid_group_by(code: str, message: str, error: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
@@ -47,7 +53,7 @@ def _invalid_group_by(code: str, message: str, error: type[InvalidRequest] = Inv
 
 
 _Sums = tuple[int, ...]
-"""The figures of a `DaySums` without its day."""
+"""Figures of a `DaySums` without its day."""
 _ZERO: _Sums = (0,) * len(DaySums._fields[1:])
 
 
@@ -72,10 +78,10 @@ def _row(currency: str, sums: _Sums, keys: Mapping[str, Any]) -> BreakdownRow:
 
 @dataclass(slots=True)
 class BreakdownFold:
-    """Sums rollups one at a time; memory grows with the rows of the answer, which are bounded.
+    """Breakdown that is summed from rollups one at a time; its number of rows is bounded.
 
-    A group whose settlements were all reversed is a row of zeros: they stand in the ledger and in the export. A group
-    without any ledger transaction in these days is no row.
+    A group whose settlements were all reversed is a row of zeros, because it is in the ledger and the export. A group
+    without any transaction in the period has no row.
     """
 
     groups: tuple[str, ...]
@@ -85,7 +91,7 @@ class BreakdownFold:
     _rows: dict[tuple[str, ...], _Sums] = field(default_factory=dict)
 
     def add(self, rollup: Rollup) -> None:
-        """Add a group's month. Raises `TooManyRows` for more rows than an answer may have."""
+        """Add a rollup's days that are in the period. Raises `TooManyRows`."""
         if self.currency not in (None, rollup.currency):
             return
         for day in rollup.days:
@@ -94,7 +100,7 @@ class BreakdownFold:
                 self._rows[key] = _add(self._rows[key], day[1:])
 
     def _key(self, rollup: Rollup, day: str) -> tuple[str, ...]:
-        """Return the key of the day's row, which is there afterwards."""
+        """Return the key of the day's row; create the row if it is missing."""
         key = (*(day if name == "day" else str(getattr(rollup, name)) for name in self.groups), rollup.currency)
         if key not in self._rows:
             if len(self._rows) == self.max_rows:
@@ -104,7 +110,7 @@ class BreakdownFold:
         return key
 
     def result(self, complete_to: datetime | None) -> SettlementBreakdown:
-        """Return the rows in the order of their keys, then of their currency, with a total for each currency."""
+        """Return the rows sorted by group and currency, with a total for each currency."""
         totals: dict[str, _Sums] = {}
         for key, sums in self._rows.items():
             totals[key[-1]] = _add(totals.get(key[-1], _ZERO), sums)

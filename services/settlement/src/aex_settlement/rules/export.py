@@ -1,6 +1,6 @@
-"""The columns of the settlement export, and its formats: CSV (RFC 4180) and JSON Lines.
+"""Columns of the settlement export, and its formats CSV (RFC 4180) and JSON Lines.
 
-One row per settlement transaction; a reversal's amounts are negative, so that sums are those of the breakdown.
+There is a row for each settlement transaction. Amounts of a reversal are negative, so that sums equal the breakdown's.
 """
 
 import csv
@@ -25,21 +25,21 @@ Cell = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """A column: its name, its description, and its value.
-
-    `free`: text that a spreadsheet might run. `flag`: true or false. `amount`: money in plain digits.
-    """
+    """Column of the export: name, description (`about`), and the function (`of`) that returns its value."""
 
     name: str
     about: str
     of: Callable[[LedgerTransaction, Booking], Cell]
     free: bool = False
+    """True for text that a spreadsheet might run as a formula."""
     flag: bool = False
+    """True for a boolean value."""
     amount: bool = False
+    """True for an amount of money, written in plain digits."""
 
 
-def amount_text(micros: int) -> str:
-    """Return micros in plain digits as `format_amount` does: `-0.25`, `10.00`, `0.000001`."""
+def format_micros(micros: int) -> str:
+    """Return an amount in micros as plain digits, such as `-0.25`, `10.00` or `0.000001`."""
     units, rest = divmod(abs(micros), 1_000_000)
     decimals = f"{rest:06d}".rstrip("0").ljust(2, "0") if rest else "00"
     return f"-{units}.{decimals}" if micros < 0 else f"{units}.{decimals}"
@@ -50,7 +50,7 @@ def _instant(moment: datetime) -> str:
 
 
 def _amount(name: str, about: str, figure: str) -> ExportColumn:
-    return ExportColumn(name, about, lambda _, booking: amount_text(getattr(booking, figure)), amount=True)
+    return ExportColumn(name, about, lambda _, booking: format_micros(getattr(booking, figure)), amount=True)
 
 
 COLUMNS = (
@@ -83,11 +83,11 @@ COLUMNS = (
     ExportColumn("reason", "the transaction's reason", lambda t, _: t.reason, free=True),
     ExportColumn("by", "the transaction's author; for finance only", lambda t, _: t.by, free=True),
 )
-"""In their order. New columns are added at the end."""
+"""Columns in their order. New ones are added at the end."""
 
 
-def columns_for(audience: Audience) -> tuple[ExportColumn, ...]:
-    """Return the columns for an audience: those of the ledger transaction by its allow-list."""
+def visible_columns(audience: Audience) -> tuple[ExportColumn, ...]:
+    """Return the columns that an audience may see, by the allow-list of `LedgerTransaction`."""
     allowed = ALLOWED[LedgerTransaction][audience.value]
     return tuple(
         column for column in COLUMNS if column.name not in LedgerTransaction.model_fields or column.name in allowed
@@ -95,27 +95,27 @@ def columns_for(audience: Audience) -> tuple[ExportColumn, ...]:
 
 
 _RUN = ("=", "+", "-", "@", "−")
-"""First characters of a formula in spreadsheets, in any width; the last is U+2212."""
+"""First characters of a spreadsheet formula; the last is U+2212."""
 _BREAKS = ("\t", "\r", "\n")
 _PLAIN = re.compile(r"[A-Za-z0-9_][^;\t\r\n]*")
 _PARTS = re.compile(r"[;\t\r\n]")
-"""Separators of cells: spreadsheets use `;` if the comma is for decimals."""
+"""Separators of cells; a spreadsheet separates by `;` where the comma is for decimals."""
 _JSON = json.JSONEncoder(separators=(",", ":")).encode
-"""In ASCII: some readers end a line at U+2028."""
+"""JSON encoder that writes only ASCII, because some readers end a line at U+2028."""
 
 
 class ExportFormat(StrEnum):
     """The formats of the export."""
 
     CSV = "csv"
-    """A line of names, then a line for each row; lines end with CR LF."""
+    """Header line, then one line per row; lines end with CR LF."""
     JSONL = "jsonl"
-    """Format with an object per line; amounts are text."""
+    """JSON object per line; amounts are text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A format: its media type, its head and its rows."""
+    """Encoder of an export format: media type, and functions that return the header and rows as bytes."""
 
     media_type: str
     head: Callable[[Sequence[ExportColumn]], bytes]
@@ -127,7 +127,7 @@ def _cells(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTransac
 
 
 def _csv_rows(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTransaction]) -> bytes:
-    """Quote all text, and keep free text from being run; amounts are numbers."""
+    """Return CSV lines with all text quoted, formulas escaped, and amounts as numbers."""
     free = [index for index, column in enumerate(columns) if column.free]
     flags = [index for index, column in enumerate(columns) if column.flag]
     amounts = [index for index, column in enumerate(columns) if column.amount]
@@ -146,7 +146,7 @@ def _csv_rows(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTran
 
 
 def escape_formulas(text: str) -> str:
-    """Put an apostrophe in front of each part that a spreadsheet would run as a formula."""
+    """Return the text with an apostrophe before each part that a spreadsheet would run as a formula."""
     if _PLAIN.fullmatch(text) is not None:
         return text  # the usual case
     ends = [0, *(each.end() for each in _PARTS.finditer(text)), len(text)]

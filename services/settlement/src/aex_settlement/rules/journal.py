@@ -1,4 +1,4 @@
-"""The sealed journal: numbered batches of transactions, each chained to the one before it. Pure."""
+"""Sealed journal: numbered batches of transactions, each with the hash of the one before it."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,23 +9,23 @@ from aex_models.canonical import canonical_digest
 from aex_models.frozen import Frozen, Instant, Sha256, StrictInt
 
 GENESIS = "0" * 64
-"""The hash before the first batch."""
+"""Value of `previous_hash` in the first batch."""
 
 
 class SealedTransaction(Frozen):
-    """A transaction as its batch names it."""
+    """Id and digest of a transaction, as a batch holds them."""
 
     id: str
     digest: Sha256
-    """SHA-256 of its canonical bytes as they were committed."""
+    """SHA-256 of the canonical bytes with which it was committed."""
 
 
 class Unsealed(Frozen):
-    """Transactions that were committed together and wait to be sealed: in one batch and in this order."""
+    """Stored row of transactions that were committed together and wait to be sealed together, in order."""
 
     transactions: tuple[SealedTransaction, ...] = Field(min_length=1)
     occurred_at: Instant
-    """The time of the first transaction."""
+    """Time of the first transaction."""
 
     @property
     def leader(self) -> str:
@@ -36,26 +36,29 @@ class Unsealed(Frozen):
 class JournalBatch(Frozen):
     """Transactions that were sealed together. Batches are numbered from 1 without gaps and never change.
 
-    `hash` is the SHA-256 of the canonical JSON of everything else, with the hash of the batch before it in it.
+    `hash` is the SHA-256 of the canonical JSON of all other fields, including the hash of the batch before.
     """
 
     seq: StrictInt = Field(ge=1)
     sealed_at: Instant
-    """Later than that of the batch before: each batch is a sealed instant."""
+    """Time of sealing, later than that of the batch before."""
     transactions: tuple[SealedTransaction, ...]
     previous_hash: Sha256
     hash: Sha256
 
 
 class JournalHead(Frozen):
-    """The latest batch, which the sealer compares and sets."""
+    """Number, time and hash of the last batch; the sealer replaces it when it seals the next one."""
 
     seq: StrictInt = Field(ge=0)
     sealed_at: Instant | None = None
     hash: Sha256 = GENESIS
 
 
-def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTransaction], previous_hash: str) -> str:
+def compute_batch_hash(
+    seq: int, sealed_at: datetime, transactions: Sequence[SealedTransaction], previous_hash: str
+) -> str:
+    """Return the hash of a batch with these fields."""
     sealed = {
         "seq": seq,
         "sealed_at": sealed_at.isoformat(),
@@ -65,7 +68,7 @@ def batch_hash(seq: int, sealed_at: datetime, transactions: Sequence[SealedTrans
     return canonical_digest(sealed)
 
 
-def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: datetime) -> JournalBatch:
+def build_next_batch(head: JournalHead, transactions: Sequence[SealedTransaction], now: datetime) -> JournalBatch:
     """Return a new batch of the transactions, which continues the hash chain of the journal after `head`.
 
     Its number is the next one, and its hash covers that of `head`. Its instant is `now`, or just after that of `head`
@@ -78,20 +81,21 @@ def seal(head: JournalHead, transactions: Sequence[SealedTransaction], now: date
         sealed_at=sealed_at,
         transactions=tuple(transactions),
         previous_hash=head.hash,
-        hash=batch_hash(seq, sealed_at, transactions, head.hash),
+        hash=compute_batch_hash(seq, sealed_at, transactions, head.hash),
     )
 
 
 def head_of(batch: JournalBatch) -> JournalHead:
+    """Return the head of a journal whose last batch is this one."""
     return JournalHead(seq=batch.seq, sealed_at=batch.sealed_at, hash=batch.hash)
 
 
 class LedgerCorrupt(Exception):
-    """The ledger is damaged and needs an operator."""
+    """Error for a damaged ledger that an operator has to repair."""
 
 
 class BrokenJournal(LedgerCorrupt):
-    """A batch, or a transaction that it seals, is missing or altered; `reason` names ids and numbers."""
+    """Error for a batch, or a transaction in it, that is missing or altered; `reason` says which."""
 
     def __init__(self, seq: int, reason: str, transaction_id: str | None = None) -> None:
         super().__init__(f"batch {seq}: {reason}")
@@ -101,7 +105,7 @@ class BrokenJournal(LedgerCorrupt):
 
 
 class UnreadableRecord(LedgerCorrupt):
-    """A stored record is not one that the service writes."""
+    """Error for a stored record that cannot be decoded as what its collection holds."""
 
     def __init__(self, collection: str, key: str) -> None:
         super().__init__(f"{collection}/{key} cannot be read")

@@ -1,6 +1,7 @@
-"""The records of the projections, and UTC days. Each projection can be rebuilt from the journal.
+"""Records of the journal's projections, and UTC days.
 
-Every record belongs to a `generation`: a rebuild writes a new one beside the one that is read, then switches to it.
+Each record belongs to a generation, one full build of a projection. A rebuild fills a new generation, then readers
+switch to it.
 """
 
 from dataclasses import dataclass
@@ -16,31 +17,31 @@ from aex_models.settlement import TransactionKind
 from aex_runtime.periods import parse_period
 
 SumMicros = Annotated[int, PlainSerializer(str, return_type=str, when_used="json")]
-"""Signed micros of any size. Text in JSON, whose integers are exact up to 2⁵³ only."""
+"""Amount in signed micros of any size; text in JSON, whose integers are exact only up to 2⁵³."""
 
 
 class Projection(StrEnum):
-    """The projections, each with a watermark of its own."""
+    """Names of the journal's projections. Each projection has its own watermark."""
 
     ACCOUNTS = "accounts"
-    """Balances, account pages and closing balances by day."""
+    """Balances, account pages, and balances by day."""
     ROLLUPS = "rollups"
-    """Settlements by group and month, with a sum for each day."""
+    """Sums of settlements by group and month, with a sum for each day."""
 
 
 class ProjectionState(Frozen):
-    """A projection's watermark and generation; moves in the transaction that applies a batch."""
+    """Watermark and generation of a projection, updated in the transaction that applies batches."""
 
     projection: Projection
     generation: str
     seq: StrictInt = Field(ge=0)
-    """The watermark: the last batch that is applied."""
+    """Watermark: number of the last batch applied."""
     sealed_at: Instant | None = None
-    """The instant of that batch; None before the first."""
+    """Time of sealing of that batch; None before the first."""
 
 
 class Generation(Frozen):
-    """A generation that was begun: a rebuild finds here what it has to remove."""
+    """Generation that a rebuild began, listed so that a later rebuild can delete it."""
 
     projection: Projection
     generation: str
@@ -48,10 +49,10 @@ class Generation(Frozen):
 
 
 class DaySums(NamedTuple):
-    """The sums of one group on one UTC day; amounts in micros."""
+    """Sums of one group on one UTC day; amounts in micros."""
 
     day: str
-    """Day as an ISO date, such as 2025-01-31."""
+    """ISO date, such as 2025-01-31."""
     settlements: int
     """Settlements less reversals."""
     successes: int
@@ -63,34 +64,34 @@ class DaySums(NamedTuple):
 
 
 class Rollup(Frozen):
-    """A group's month. `view` names its dimensions; the others are None."""
+    """Sums of a group of settlements in one month; dimensions by which `view` does not group are None."""
 
     generation: str
     view: str
-    """For example `agent+consumer`; empty for all settlements together. See `rules.rollups.VIEWS`."""
+    """Dimensions of the group, such as `agent+consumer`; empty for all settlements. See `rules.rollups.VIEWS`."""
     agent: str | None = None
     consumer: str | None = None
     domain: str | None = None
     currency: Currency
     month: str
-    """Month of the ledger transactions in UTC, such as 2025-01."""
+    """UTC month of the ledger transactions, such as 2025-01."""
     days: tuple[DaySums, ...]
-    """Days with ledger transactions, in their order."""
+    """Days that have ledger transactions, in order."""
 
 
 class Balance(Frozen):
-    """An account's balance in one currency at the watermark."""
+    """Balance of an account in one currency at the watermark."""
 
     generation: str
     account: str
     currency: Currency
     balance: SumMicros
     seq: StrictInt
-    """The last batch that posted here."""
+    """Last batch that posted to the account."""
 
 
 class PageEntry(Frozen):
-    """A posting on an account page."""
+    """Posting as an account page holds it; `amount` in micros."""
 
     transaction_id: str
     contract_id: str | None = None
@@ -101,7 +102,7 @@ class PageEntry(Frozen):
 
 
 class AccountPage(Frozen):
-    """The entries that one batch posted to one account in one currency."""
+    """Entries that one batch posted to one account in one currency, with the balances around them."""
 
     generation: str
     account: str
@@ -111,11 +112,11 @@ class AccountPage(Frozen):
     opening: SumMicros
     closing: SumMicros
     lines: tuple[PageEntry, ...]
-    """In the order of the batch."""
+    """Entries in the order of the batch."""
 
 
 class DayBalance(Frozen):
-    """An account's closing balance of a UTC day (of sealing) with postings."""
+    """Debits, credits and closing balance of an account on one UTC day of sealing."""
 
     generation: str
     account: str
@@ -129,27 +130,31 @@ class DayBalance(Frozen):
 
 
 def day_of(moment: datetime) -> str:
-    """Return the day of an instant in UTC, such as 2025-01-31."""
+    """Return the UTC day of an instant, such as 2025-01-31."""
     return moment.strftime("%Y-%m-%d")
 
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """UTC days such as 2025-01-31, both included; None is without limit."""
+    """Range of UTC days such as 2025-01-31, both included; None is without limit."""
 
     first: str | None = None
     last: str | None = None
 
     def contains(self, day: str) -> bool:
+        """Return whether the day is in the range."""
         return (self.first is None or day >= self.first) and (self.last is None or day <= self.last)
 
 
-def even_end(now: int) -> int:
-    """Return the end of a period that contains `now`: an even microsecond, which divides no correction."""
+def next_even_micros(now: int) -> int:
+    """Return the smallest even number of microseconds after `now`.
+
+    A period that ends there contains both or none of the transactions of a correction; see `choose_reversal_time`.
+    """
     return now + 2 - now % 2
 
 
 def parse_days(first: str | None, last: str | None) -> DaySpan:
-    """Return the UTC days from `first` to `last`, both included. Raises `InvalidRequest`."""
+    """Return the range of UTC days from `first` to `last`, both included. Raises `InvalidRequest`."""
     parse_period(first, last)
     return DaySpan(first, last)

@@ -1,4 +1,4 @@
-"""Rollups: sums of settlements by group and month, in integers and in any order. Pure."""
+"""Rollups: integer sums of settlements by group and month, independent of their order."""
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
@@ -8,20 +8,20 @@ from aex_models.settlement import LedgerTransaction
 from aex_settlement.rules.projections import DaySums, Rollup, day_of
 
 DIMENSIONS = ("agent", "consumer", "domain")
-"""Dimensions of the groups."""
+"""Dimensions by which settlements are grouped."""
 
 
-def view_of(dimensions: Collection[str]) -> str:
-    """Return the view with these dimensions, in any order: `agent+domain`."""
+def view_name(dimensions: Collection[str]) -> str:
+    """Return the name of the view with these dimensions, such as `agent+domain`."""
     return "+".join(each for each in DIMENSIONS if each in dimensions)
 
 
-VIEWS = tuple(view_of(names) for size in range(len(DIMENSIONS) + 1) for names in combinations(DIMENSIONS, size))
-"""Every subset of the dimensions: all settlements together (empty), by agent, …, by agent, consumer and domain."""
+VIEWS = tuple(view_name(names) for size in range(len(DIMENSIONS) + 1) for names in combinations(DIMENSIONS, size))
+"""Names of all views, one for each subset of the dimensions; the empty name is that of all settlements."""
 
 
 class Group(NamedTuple):
-    """The key of a `Rollup`; dimensions that its view does not have are None."""
+    """Key of a `Rollup`; dimensions that its view does not have are None."""
 
     view: str
     agent: str | None
@@ -32,11 +32,11 @@ class Group(NamedTuple):
 
 
 Changes = Mapping[Group, Mapping[str, DaySums]]
-"""Sums to add to each group on each of its days."""
+"""Sums to add to rollups, by group and day."""
 
 
 def groups_of(transaction: LedgerTransaction) -> tuple[Group, ...]:
-    """Return the groups of a transaction: one for each view, or none for a deposit or an adjustment."""
+    """Return the rollup groups of a transaction, one for each view; none for a deposit or adjustment."""
     booking = transaction.booking
     if booking is None:
         return ()
@@ -44,8 +44,8 @@ def groups_of(transaction: LedgerTransaction) -> tuple[Group, ...]:
     return _groups(booking.agent_id, booking.consumer_id, booking.domain, transaction.postings[0].currency, month)
 
 
-def rollup_changes(transactions: Iterable[LedgerTransaction]) -> Changes:
-    """Return the sums that settlements, and negatively reversals, add to each group."""
+def compute_rollup_changes(transactions: Iterable[LedgerTransaction]) -> Changes:
+    """Return the sums that settlements add to each rollup group; reversals add negative ones."""
     finest: dict[tuple[str, str, str, str, str], DaySums] = {}
     for transaction in transactions:
         booking = transaction.booking
@@ -64,7 +64,7 @@ def rollup_changes(transactions: Iterable[LedgerTransaction]) -> Changes:
 
 
 def add_changes(total: dict[Group, dict[str, DaySums]], changes: Changes) -> None:
-    """Add changes to those of other transactions in `total`."""
+    """Add `changes` to the sums in `total`."""
     for group, days in changes.items():
         into = total.setdefault(group, {})
         for sums in days.values():
@@ -72,7 +72,7 @@ def add_changes(total: dict[Group, dict[str, DaySums]], changes: Changes) -> Non
 
 
 def update_rollup(generation: str, group: Group, before: Rollup | None, days: Mapping[str, DaySums]) -> Rollup:
-    """Return the group's rollup with these sums added."""
+    """Return the group's rollup with these sums added by day; `before` is None for a new rollup."""
     sums = {each.day: each for each in before.days} if before else {}
     for each in days.values():
         _add(sums, each)

@@ -1,4 +1,4 @@
-"""Rules of settlements: which outcomes are settled, how they are corrected, and who reads them. Pure."""
+"""Rules of settlements: which outcomes are settled, how they are corrected, and who may read them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,11 +21,14 @@ from aex_runtime.identity.principals import Principal
 from aex_settlement.rules.transactions import agent_account, consumer_account, is_account
 
 SETTLED_STATUSES = FINAL_STATUSES - {ContractStatus.CANCELLED}
-"""Statuses with an outcome: a cancelled contract has none."""
+"""Final statuses of contracts that have an outcome; a cancelled contract has none."""
 
 
 class SettlementRefused(Exception):
-    """An outcome that cannot be settled. `code` is stable; `detail` names fields, never values."""
+    """Error for an outcome that cannot be settled.
+
+    `code` is stable; `detail` names fields and never quotes values.
+    """
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
@@ -33,9 +36,9 @@ class SettlementRefused(Exception):
 
 
 def recompute_cost(outcome: OutcomeRecord) -> Cost:
-    """Return the cost of an outcome from its terms and result.
+    """Return the cost that follows from an outcome's terms and result.
 
-    Raises `SettlementRefused` when the record contradicts itself.
+    Raises `SettlementRefused` if the outcome contradicts itself, for example in its `billing_impact`.
     """
     if outcome.final_status not in SETTLED_STATUSES:
         raise SettlementRefused("outcome_not_final", f"final_status is {outcome.final_status}")
@@ -54,8 +57,11 @@ def recompute_cost(outcome: OutcomeRecord) -> Cost:
     return amounts
 
 
-def check_replay(settlement: Settlement, outcome: OutcomeRecord, amounts: Cost) -> None:
-    """Raise `SettlementRefused` when a settled contract comes with another outcome."""
+def require_same_outcome(settlement: Settlement, outcome: OutcomeRecord, amounts: Cost) -> None:
+    """Raise `SettlementRefused` if an outcome differs from the one with which the contract was settled.
+
+    Cost, work and parties are compared.
+    """
     settled = settlement.revisions[0].cost
     wrong = _differing_fields(settled, amounts, (*BillingImpact.model_fields, "fee", "currency"))
     wrong += _differing_fields(settlement, outcome, ("work_id", "agent_id", "consumer_id"))
@@ -69,11 +75,11 @@ def _differing_fields(one: BaseModel, other: BaseModel, names: Iterable[str]) ->
 
 _TICK = timedelta(microseconds=1)
 MAX_REVISIONS = 100
-"""Limit per contract, as one record holds them all."""
+"""Revisions per contract; one record holds them all."""
 
 
-def check_replacement(replacement: Replacement | None) -> None:
-    """Raise `InvalidRequest` for a cost below 0: no penalty is waived without notice."""
+def require_nonnegative_replacement(replacement: Replacement | None) -> None:
+    """Raise `InvalidRequest` if the total of a replacement is below 0."""
     total = ZERO if replacement is None else replacement.base + replacement.bonus - replacement.penalty
     if total < 0:
         message = f"base + bonus − penalty is {format_amount(total)}: lower the penalty, a cost is never below 0"
@@ -81,10 +87,11 @@ def check_replacement(replacement: Replacement | None) -> None:
         raise InvalidRequest(problem.code, message, [problem])
 
 
-def check_correctable(settlement: Settlement, requested: int | None, read_revision: int | None) -> None:
-    """Raise `Conflict` when the current revision is not the `requested` one, or not the one read before.
+def require_correctable(settlement: Settlement, requested: int | None, read_revision: int | None) -> None:
+    """Raise `Conflict` if the settlement's current revision cannot be reversed.
 
-    None means any. A reversal is not reversed: a contract that costs nothing has nothing to reverse.
+    It must be the revision that the caller `requested`, and the one that was read before; None means any. A reversed
+    revision is not reversed again.
     """
     current = settlement.revision
     if current != (requested or current) or current != (read_revision or current):
@@ -94,8 +101,8 @@ def check_correctable(settlement: Settlement, requested: int | None, read_revisi
         raise Conflict("already_reversed", message)
 
 
-def replacement_cost(settlement: Settlement, replacement: Replacement) -> Cost:
-    """Return the cost that finance sets: without criteria, caps or floor, and with the fee of the terms."""
+def compute_replacement_cost(settlement: Settlement, replacement: Replacement) -> Cost:
+    """Return the cost that replaces a reversed one: amounts set by finance, and the fee of the terms."""
     total = replacement.base + replacement.bonus - replacement.penalty
     return Cost(
         contract_id=settlement.contract_id,
@@ -111,23 +118,23 @@ def replacement_cost(settlement: Settlement, replacement: Replacement) -> Cost:
     )
 
 
-def zero_cost(settlement: Settlement) -> Cost:
-    """Return the cost of a contract whose settlement is reversed: zeros."""
-    return replacement_cost(settlement, Replacement(base=ZERO, bonus=ZERO, penalty=ZERO))
+def build_zero_cost(settlement: Settlement) -> Cost:
+    """Return a cost of zero, as that of a reversed settlement."""
+    return compute_replacement_cost(settlement, Replacement(base=ZERO, bonus=ZERO, penalty=ZERO))
 
 
-def reversal_time(settlement: Settlement, now: datetime) -> datetime:
-    """Return the time of a reversal: now, and later than the settlement whatever this clock says.
+def choose_reversal_time(settlement: Settlement, now: datetime) -> datetime:
+    """Return the time of a reversal: `now`, but always later than the settlement that it reverses.
 
-    It is an even microsecond, and the replacement has the odd one behind it. Days and periods (`Period`) end at even
-    ones, so that none of them holds half a correction.
+    The time is an even microsecond, and the replacement gets the odd one after it. Days and export periods end at even
+    microseconds, so that none contains only half of a correction.
     """
     at = max(now, settlement.revisions[-1].settled_at + _TICK)
     return at + _TICK * (at.microsecond % 2)
 
 
-def replacement_time(reversed_at: datetime) -> datetime:
-    """Return the time of the revision that replaces one reversed then: behind it in every list."""
+def choose_replacement_time(reversed_at: datetime) -> datetime:
+    """Return the time of the revision that replaces one reversed at `reversed_at`: a microsecond later."""
     return reversed_at + _TICK
 
 
@@ -147,7 +154,7 @@ def apply_correction(
     if cost is None:
         return settlement.model_copy(update={"status": SettlementStatus.REVERSED, "revisions": revisions})
     revision = settlement.revision + 1
-    replacement = SettlementRevision(revision=revision, cost=cost, settled_at=replacement_time(at))
+    replacement = SettlementRevision(revision=revision, cost=cost, settled_at=choose_replacement_time(at))
     return settlement.model_copy(update={"revision": revision, "revisions": (*revisions, replacement), "cost": cost})
 
 
@@ -157,39 +164,40 @@ _OWN = {Audience.CONSUMER: "consumer", Audience.AGENT: "agent"}
 
 @dataclass(frozen=True, slots=True)
 class SettlementFilter:
-    """A filter of settlements: equal fields or dimensions, and UTC days, both included."""
+    """Filter of settlements: required values by field or dimension, and UTC days, both included."""
 
     equal: Mapping[str, str]
     first_day: str | None = None
     last_day: str | None = None
 
 
-def own_dimension(principal: Principal) -> dict[str, str]:
-    """Return the dimension that a reader's rollups are limited to: none for finance, itself for a party."""
+def own_dimension_filter(principal: Principal) -> dict[str, str]:
+    """Return the dimension and id to which a reader's breakdowns are limited; empty for finance."""
     return {} if principal.role is Audience.FINANCE else {_OWN[principal.role]: principal.id}
 
 
-def own_filter(principal: Principal) -> dict[str, str]:
-    """Return the field that a reader's settlements are limited to: none for finance, its id for a party."""
-    return {f"{name}_id": value for name, value in own_dimension(principal).items()}
+def own_party_filter(principal: Principal) -> dict[str, str]:
+    """Return the field and id to which a reader's settlements are limited; empty for finance."""
+    return {f"{name}_id": value for name, value in own_dimension_filter(principal).items()}
 
 
 def may_read_settlement(principal: Principal, settlement: Settlement) -> bool:
-    return all(getattr(settlement, name) == value for name, value in own_filter(principal).items())
+    """Return whether the principal is finance or a party of the settlement."""
+    return all(getattr(settlement, name) == value for name, value in own_party_filter(principal).items())
 
 
-def is_paid(settlement: Settlement) -> bool:
-    """Return whether the consumer pays for the outcome: a success, or a total above 0 in any revision."""
+def is_paid_for(settlement: Settlement) -> bool:
+    """Return whether the consumer pays: the outcome is a success, or any revision costs more than 0."""
     return settlement.success or any(each.cost.total > 0 for each in settlement.revisions)
 
 
-def visible_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
-    """Return the fields of a settlement that its reader may see, with its large thresholds."""
-    disclosure = Disclosure(level=settlement.disclosure, output=is_paid(settlement))
+def render_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
+    """Return the fields of a settlement that the reader may see, with thresholds that are stored apart."""
+    disclosure = Disclosure(level=settlement.disclosure, output=is_paid_for(settlement))
     return project(restore_settlement_thresholds(settlement), reader.role, disclosure)
 
 
 def may_read_account(principal: Principal, account: str) -> bool:
-    """Return whether the name is an account and its reader is finance or its owner."""
+    """Return whether the name is a valid account and the principal is finance or its owner."""
     own = f"{principal.role.value}:{principal.id}"
     return is_account(account) and (principal.role is Audience.FINANCE or account == own)

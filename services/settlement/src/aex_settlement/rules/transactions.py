@@ -1,4 +1,4 @@
-"""Ledger transactions: accounts, ids, postings, and problems of requested transactions. Pure."""
+"""Ledger transactions: accounts, ids, postings, and checks of requested transactions."""
 
 import re
 from datetime import datetime
@@ -24,12 +24,12 @@ _NAME = re.compile(r"platform:(fees|cash)|(consumer|agent):[A-Za-z0-9._:@/+-]{1,
 
 
 def consumer_account(consumer_id: str) -> str:
-    """Return the account of a consumer's debts (debit) and deposits (credit)."""
+    """Return the name of a consumer's account: debits are what it owes, credits are its deposits."""
     return f"consumer:{consumer_id}"
 
 
 def agent_account(agent_id: str) -> str:
-    """Return the account of the platform's debts to an agent (credit)."""
+    """Return the name of an agent's account: credits are what the platform owes to it."""
     return f"agent:{agent_id}"
 
 
@@ -39,14 +39,15 @@ def is_account(name: str) -> bool:
 
 
 def is_consumer_account(name: str) -> bool:
+    """Return whether the name is that of a consumer's account."""
     return is_account(name) and name.startswith("consumer:")
 
 
 def settlement_postings(cost: Cost, consumer_id: str, agent_id: str, sign: int = 1) -> tuple[Posting, ...]:
-    """Return consumer +total, agent −(total − fee), fees −fee; in micros × `sign`, summing to zero.
+    """Return the postings of a cost: consumer +total, agent −(total − fee), fees −fee.
 
-    Both parties are always posted, also with 0, so that projections count every settled contract. Fees are posted if
-    there are any.
+    Amounts are micros × `sign` and sum to zero. Both parties are posted even with 0, so that projections count the
+    contract; fees only if they are not 0.
     """
     total, fee = to_micros(cost.total), to_micros(cost.fee)
     sides = [(consumer_account(consumer_id), total), (agent_account(agent_id), fee - total)]
@@ -56,19 +57,19 @@ def settlement_postings(cost: Cost, consumer_id: str, agent_id: str, sign: int =
 
 
 def settlement_transaction_id(contract_id: str, revision: int) -> str:
-    """Return the id of the only transaction that settles a revision. Every replica makes the same one."""
+    """Return the id of the transaction that settles a revision, a hash of contract and revision."""
     return _transaction_id("settlement", contract_id, revision)
 
 
 def reversal_transaction_id(contract_id: str, revision: int) -> str:
-    """Return the id of the only transaction that reverses a revision."""
+    """Return the id of the transaction that reverses a revision, a hash of contract and revision."""
     return _transaction_id("reversal", contract_id, revision)
 
 
 def leader_id(transaction: LedgerTransaction) -> str:
-    """Return the id of the first transaction committed together with this one.
+    """Return the id of the first transaction in the commit of this one, by which they are sealed together.
 
-    For a replacement that is the reversal of the revision before; every other transaction leads itself.
+    For a replacement that is the reversal of the revision before. Every other transaction is its own leader.
     """
     booking, contract_id = transaction.booking, transaction.contract_id
     if transaction.kind is not TransactionKind.SETTLEMENT or booking is None or contract_id is None:
@@ -81,7 +82,7 @@ def _transaction_id(kind: str, contract_id: str, revision: int) -> str:
     return f"txn_{sha256_hex(cause.encode())[:40]}"
 
 
-def settlement_transaction(
+def build_settlement_transaction(
     settlement: Settlement,
     revision: int,
     cost: Cost,
@@ -90,7 +91,7 @@ def settlement_transaction(
     by: str,
     kind: TransactionKind = TransactionKind.SETTLEMENT,
 ) -> LedgerTransaction:
-    """Return the transaction that posts `cost` as this revision; a reversal posts it negated."""
+    """Return the transaction that posts `cost` as this revision; with kind `reversal`, its negation."""
     sign = -1 if kind is TransactionKind.REVERSAL else 1
     return LedgerTransaction(
         id=_transaction_id(kind, settlement.contract_id, revision),
@@ -104,7 +105,7 @@ def settlement_transaction(
     )
 
 
-reversal_transaction = partial(settlement_transaction, kind=TransactionKind.REVERSAL)
+build_reversal_transaction = partial(build_settlement_transaction, kind=TransactionKind.REVERSAL)
 
 
 def _booking(settlement: Settlement, revision: int, cost: Cost, sign: int) -> Booking:
@@ -126,8 +127,8 @@ def _booking(settlement: Settlement, revision: int, cost: Cost, sign: int) -> Bo
     )
 
 
-def transaction_problems(request: TransactionRequest) -> tuple[Problem, ...]:
-    """Return every reason for which the ledger refuses these postings."""
+def find_request_problems(request: TransactionRequest) -> tuple[Problem, ...]:
+    """Return every reason for which the ledger refuses a requested transaction."""
     found = [
         Problem(path=f"/postings/{position}/{field}", code=code, message=message)
         for position, posting in enumerate(request.postings)

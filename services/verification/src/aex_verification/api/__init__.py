@@ -1,4 +1,4 @@
-"""HTTP routes: each parses its request, calls one handler and shapes the response."""
+"""HTTP routes of the service. Each parses the request, calls one handler, and removes hidden fields."""
 
 from fastapi import APIRouter
 
@@ -12,7 +12,7 @@ from aex_verification.deps import Deps
 
 
 def routes(deps: Deps) -> APIRouter:
-    """Return all routes of the service."""
+    """Return a router with every route of the service."""
     return join_routers(
         contract_routes(deps),
         event_routes(deps),

@@ -22,12 +22,13 @@ Anyone = Annotated[Principal, Depends(Allow(*ANYONE))]
 Idempotent = Annotated[IdempotentRequest, Depends(idempotent_request)]
 
 MAX_CHARACTERS, MAX_COLUMNS = 50_000, 2_000
-"""Limits of an inference: the most hostile text of this length, which expands under NFKC, takes 0.5 s."""
+"""Limits of an inference; the worst text of this length, which expands under NFKC, takes 0.5 s."""
 _MAX_INLINE_CHARACTERS = 2_000
-"""Length of texts that are read at once, in up to 2 ms; longer ones are read in a thread."""
+"""Characters up to which a text is analysed on the event loop, in up to 2 ms; longer ones in a thread."""
 
 
 def catalog_routes(deps: Deps) -> APIRouter:
+    """Return a router with the route `/metrics/catalog`."""
     router = service_router("/v1", tags=["catalog"])
 
     @router.get("/metrics/catalog", summary="Every metric that a criterion may name")
@@ -38,32 +39,34 @@ def catalog_routes(deps: Deps) -> APIRouter:
 
 
 class InferenceRequest(Frozen):
-    """Text and columns to infer a domain from."""
+    """Text and column names from which a scientific domain is inferred."""
 
     text: str = ""
-    """A description, a question."""
+    """Description or question, for example."""
     columns: Annotated[tuple[str, ...], Field(max_length=MAX_COLUMNS)] = ()
-    """The names of the data's columns; an index often has an empty one."""
+    """Names of the data's columns; an index often has an empty name."""
 
     @model_validator(mode="after")
     def _check_size(self) -> "InferenceRequest":
-        if self.characters > MAX_CHARACTERS:
+        if self.character_count > MAX_CHARACTERS:
             raise PydanticCustomError("too_long", "More than {most} characters in all", {"most": MAX_CHARACTERS})
         return self
 
     @property
-    def characters(self) -> int:
+    def character_count(self) -> int:
+        """Return the total length of text and column names."""
         return len(self.text) + sum(map(len, self.columns))
 
 
 class DomainPage(BaseModel):
-    """Page of all domains, by name."""
+    """Page with all domains, sorted by name."""
 
     items: list[Domain]
     next_cursor: None
 
 
 def domain_routes(deps: Deps) -> APIRouter:
+    """Return a router with the routes below `/domains`."""
     router = service_router("/v1", tags=["domains"])
     catalog = deps.catalog  # reads its domains at their first use
 
@@ -87,7 +90,7 @@ def domain_routes(deps: Deps) -> APIRouter:
         An `Idempotency-Key` is accepted without effect.
         """
         infer = partial(infer_domain, body.text, body.columns, catalog.domains)
-        guess = infer() if body.characters <= _MAX_INLINE_CHARACTERS else await asyncio.to_thread(infer)
+        guess = infer() if body.character_count <= _MAX_INLINE_CHARACTERS else await asyncio.to_thread(infer)
         return project(guess, reader.role)
 
     return router

@@ -1,4 +1,4 @@
-"""Routes of contracts, their attempts, and agents' artifacts."""
+"""Routes of contracts, of their attempts, and of agents' artifacts."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
-from aex_verification.handlers.artifacts import find_readable_size, make_uploads
+from aex_verification.handlers.artifacts import find_readable_artifact_size, make_uploads
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
 from aex_verification.handlers.lists import list_attempts, list_contracts
@@ -45,6 +45,7 @@ _POST_RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def contract_routes(deps: Deps) -> APIRouter:
+    """Return a router with the routes of contracts and their attempts."""
     router = service_router("/v1", tags=["contracts"])
     _add_contracts(router, deps)
     _add_attempts(router, deps)
@@ -57,7 +58,7 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
     async def contracts(
         reader: Parties, paging: Paging, work_id: WorkId = None, status: ContractStatus | None = None
     ) -> Response:
-        """Return a page, which ends at `limit` items, and at 1 MB of stored records, with at least one."""
+        """Return a page, which ends at `limit` items, or at 1 MB of stored records, and has at least one item."""
         return encoded_json_response(await list_contracts(deps, reader, paging, work_id, status))
 
     @router.get("/contracts/{contract_id}", summary="One contract")
@@ -89,7 +90,7 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
 def _add_attempts(router: APIRouter, deps: Deps) -> None:
     @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first", response_model=Json)
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Response:
-        """Return a page, which ends at `limit` items, and at 1 MB with the candidates, with at least one."""
+        """Return a page, which ends at `limit` items, or at 1 MB with candidates, and has at least one item."""
         await load_visible_contract(deps, reader, contract_id)
         return encoded_json_response(await list_attempts(deps, reader, contract_id, paging))
 
@@ -121,6 +122,6 @@ def _add_closing(router: APIRouter, deps: Deps) -> None:
 
 
 def agent_artifact_routes(deps: Deps) -> APIRouter:
-    """Return the routes of `/artifacts`: agents upload, consumers read what came with readable outputs."""
+    """Return the routes of `/artifacts`: agents upload; consumers read artifacts of outputs they pay for."""
     readers = Allow("agent", "consumer")
-    return artifact_routes(make_uploads(deps), Allow("agent"), readers, partial(find_readable_size, deps))
+    return artifact_routes(make_uploads(deps), Allow("agent"), readers, partial(find_readable_artifact_size, deps))

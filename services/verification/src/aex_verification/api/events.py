@@ -1,4 +1,4 @@
-"""Route of a contract's events as a stream."""
+"""Route that streams the events of a contract."""
 
 import json
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import MEDIA_TYPE, EventStream
 from aex_verification.deps import Deps
-from aex_verification.handlers.follow_contract import MAX_DIGITS, find_start, follow_contract
+from aex_verification.handlers.follow_contract import MAX_DIGITS, find_stream_start, stream_contract_events
 
 Parties = Annotated[Principal, Depends(Allow("consumer", "agent", "operator"))]
 LastEventId = Annotated[
@@ -48,6 +48,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def event_routes(deps: Deps) -> APIRouter:
+    """Return a router with the route `/contracts/{contract_id}/events`."""
     router = service_router("/v1", tags=["contracts"])
 
     async def stream_slot(reader: Parties) -> AsyncIterator[None]:
@@ -71,13 +72,13 @@ def event_routes(deps: Deps) -> APIRouter:
         The stream ends after the contract's last event. It also ends after some minutes and with the token: reconnect
         with the last id that was read. Comments keep an idle stream open.
         """
-        after = await find_start(deps, reader, contract_id, last_event_id)
+        after = await find_stream_start(deps, reader, contract_id, last_event_id)
         if after is None:
             return Response(status_code=204)
         return EventStream(
-            _frames(follow_contract(deps, reader, contract_id, after)),
+            _frames(stream_contract_events(deps, reader, contract_id, after)),
             streams=request.app.state.open_streams,
-            lifetime_s=deps.subscribers.bounds.lifetime_of(reader, deps.clock.now(), deps.ids.jitter()),
+            lifetime_s=deps.subscribers.bounds.compute_lifetime_s(reader, deps.clock.now(), deps.ids.jitter()),
         )
 
     return router

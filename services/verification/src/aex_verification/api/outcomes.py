@@ -27,7 +27,7 @@ Paging = Annotated[PageRequest, Depends(page_request)]
 Json = dict[str, Any]
 
 MAX_EXPORTS_PER_CALLER, MAX_EXPORTS, EXPORTS_FOR_OPERATORS = 2, 4, 1
-"""Exports at once in one process; the last slots are for finance and operators."""
+"""Limits of concurrent exports in one process: per caller, in total, and reserved for finance and operators."""
 Agent = Annotated[Identifier | None, Query(description="Outcomes of this agent alone")]
 Consumer = Annotated[Identifier | None, Query(description="Of this consumer's works alone")]
 WorkId = Annotated[Identifier | None, Query(description="The outcome of this work alone")]
@@ -39,6 +39,7 @@ at 1 MB of stored records, with at least one."""
 
 
 def outcome_routes(deps: Deps) -> APIRouter:
+    """Return a router with the list of outcomes and the outcome of one contract."""
     router = service_router("/v1", tags=["outcomes"])
 
     @router.get("/outcomes", summary="Outcomes, newest first", response_model=Json, description=_LIST_DESCRIPTION)
@@ -85,6 +86,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def export_routes(deps: Deps) -> APIRouter:
+    """Return a router with the route `/outcomes/export`."""
     router = service_router("/v1", tags=["outcomes"])
     limiter = ConcurrencyLimiter(
         MAX_EXPORTS_PER_CALLER, MAX_EXPORTS, "exports", "exports_busy", reserved=EXPORTS_FOR_OPERATORS

@@ -1,4 +1,4 @@
-"""Route of verdicts without a contract."""
+"""Route that grades an output without a contract."""
 
 from contextlib import ExitStack
 from typing import Annotated, Any
@@ -23,12 +23,13 @@ RequestBody = Annotated[Any, DocumentedBody(VerifyRequest), Body()]
 Size = Annotated[int, Depends(request_body_size)]
 
 MAX_PER_CONSUMER, MAX_TOTAL = 16, 200
-"""Verifications at once in this process; candidates of contracts wait in the same queue."""
+"""Limits of concurrent requests in one process: per consumer and in total."""
 MAX_SCIENCE_PER_CONSUMER, MAX_SCIENCE = 2, 6
-"""Maximum with science: their raw data are written to files, and they may call a reviewer."""
+"""Lower limits of requests with science, whose raw data are written to files and may need a reviewer."""
 
 
 def verify_routes(deps: Deps) -> APIRouter:
+    """Return a router with the route `/verify`."""
     router = service_router("/v1", tags=["verify"])
     limiter = ConcurrencyLimiter(MAX_PER_CONSUMER, MAX_TOTAL, "verifications", "verifier_busy")
     science_limiter = ConcurrencyLimiter(MAX_SCIENCE_PER_CONSUMER, MAX_SCIENCE, "verifications", "verifier_busy")

@@ -1,1 +1,4 @@
-"""Commands on contracts: load, decide, then save, emit and set timers in one transaction."""
+"""Use cases on contracts.
+
+A command loads, decides, and commits records, events and timers in one transaction.
+"""

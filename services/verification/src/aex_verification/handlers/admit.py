@@ -1,4 +1,4 @@
-"""Opening of contracts: by event, or by read-through before the event arrives."""
+"""Opening of contracts, by the event of their award or by a call to work-publisher before it arrives."""
 
 import structlog
 
@@ -16,12 +16,12 @@ from aex_verification.repository import AWARDS, CONTRACTS
 from aex_verification.rules.records import ContractRow
 
 _MAX_ID = 128
-"""Characters: no id is longer, and a URL can hold only so many."""
+"""Characters of the longest possible contract id."""
 _log = structlog.get_logger(__name__)
 
 
-async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
-    """Open the contract, once; a repeated award changes nothing."""
+async def open_awarded_contract(deps: Deps, awarded: ContractAwarded) -> None:
+    """Open the contract of an award and set the timer of its deadline; a repeated award does nothing."""
     award, key = awarded.award, key_of(awarded.award.contract_id)
 
     async def open_once(unit: Unit) -> bool:
@@ -48,19 +48,20 @@ async def admit_contract(deps: Deps, awarded: ContractAwarded) -> None:
         _log.info("contract_opened", contract_id=award.contract_id, work_id=award.work_id, agent_id=award.agent_id)
 
 
-async def load_contract(
+async def load_or_open_contract(
     deps: Deps, contract_id: str, agent_id: str | None = None, consumer_id: str | None = None
 ) -> ContractRow:
-    """Return the contract, admitted from work-publisher before its event arrives.
+    """Return a contract, which is opened first if only work-publisher knows its award yet.
 
-    Raises `NotFound`, also where it is not the contract of the agent or consumer that is given.
+    That is the case while the event of the award has not arrived. Raises `NotFound`, also if it is not the contract of
+    the given `agent_id` or `consumer_id`.
     """
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         found = await deps.awards.get(contract_id)
         if found is not None:
             with continue_subject_trace(found.traceparent, "open contract", id_attributes(contract_id)):
-                await admit_contract(deps, found.awarded)
+                await open_awarded_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     row = stored.record if stored else None
     if row is None or agent_id not in {None, row.agent_id} or consumer_id not in {None, row.consumer_id}:
@@ -69,7 +70,7 @@ async def load_contract(
 
 
 async def require_contract(unit: Unit, contract_id: str) -> Stored[ContractRow]:
-    """Return the contract in a transaction. Raises `NotFound`."""
+    """Return the contract, read inside the unit's transaction. Raises `NotFound`."""
     stored = await unit.get(CONTRACTS, key_of(contract_id))
     if stored is None:
         raise NotFound("contract_not_found", "No such contract")

@@ -1,4 +1,4 @@
-"""Agents' artifacts: their use by candidates, and their readers."""
+"""Agents' artifacts: files that candidates name, and who may read them."""
 
 from collections.abc import Mapping
 
@@ -12,36 +12,40 @@ from aex_runtime.store.port import Scalar, key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.repository import ARTIFACT_USES, ARTIFACTS_AREA, OUTCOMES, UPLOADS
-from aex_verification.rules.candidates import ArtifactUse, check_artifacts, check_total_size
+from aex_verification.rules.candidates import ArtifactUse, find_artifact_problems, find_size_problems
 from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import ContractRow
 
 _PAGE = 100
-"""Uses that are read at a time in search of one that the consumer pays for."""
+"""Uses of a file that are read at once, in search of one that the consumer pays for."""
 
 
 def make_uploads(deps: Deps) -> Uploads:
+    """Return the access to the artifacts that agents uploaded."""
     return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
-async def resolve_artifacts(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:
-    """Return a candidate's uploads by digest. Raises `InvalidRequest` with all problems of its artifacts."""
+async def find_candidate_uploads(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:
+    """Return the uploads that a candidate names, by digest; empty without artifacts.
+
+    Raises `InvalidRequest` with all problems of the candidate's artifacts, such as missing uploads.
+    """
     if not candidate.artifacts:
         return {}
     digests = [(f"/artifacts/{at}/sha256", artifact.sha256) for at, artifact in enumerate(candidate.artifacts)]
     found = await make_uploads(deps).find(
         Audience.AGENT, agent_id, [digest for _, digest in digests if digest is not None]
     )
-    problems = check_artifacts(candidate.artifacts)
+    problems = find_artifact_problems(candidate.artifacts)
     problems += missing_upload_problems(digests, found, "/v1/artifacts")
-    problems += check_total_size(candidate.artifacts, total_size([digest for _, digest in digests], found))
+    problems += find_size_problems(candidate.artifacts, total_size([digest for _, digest in digests], found))
     if problems:
         raise InvalidRequest(problems[0].code, summarize_problems(problems), problems)
     return found
 
 
-def record_uses(unit: Unit, row: ContractRow, attempt_id: str, uploads: Mapping[str, Upload]) -> None:
-    """Record, with the candidate, that it names these uploads."""
+def record_artifact_uses(unit: Unit, row: ContractRow, attempt_id: str, uploads: Mapping[str, Upload]) -> None:
+    """Write in the unit that a candidate names these uploads, so that a paying consumer can read them."""
     for upload in uploads.values():
         use = ArtifactUse(
             digest=upload.digest,
@@ -54,10 +58,10 @@ def record_uses(unit: Unit, row: ContractRow, attempt_id: str, uploads: Mapping[
         unit.put(ARTIFACT_USES, sha256_hex(f"{row.contract_id}\x1f{upload.digest}".encode()), use)
 
 
-async def find_readable_size(deps: Deps, reader: Principal, digest: str) -> int | None:
-    """Return the size in bytes of an artifact that the reader may have, else None.
+async def find_readable_artifact_size(deps: Deps, reader: Principal, digest: str) -> int | None:
+    """Return the size in bytes of an artifact that the reader may read; None for any other.
 
-    Its agent always may, a consumer once it pays for an output that came with it.
+    The agent that uploaded it may always read it. A consumer may once it pays for an output that names it.
     """
     if reader.role is Audience.CONSUMER:
         return await _find_paid_size(deps, reader.id, digest)

@@ -1,6 +1,7 @@
-"""Trials of submitted works: code, reference and raw data, reported to work-publisher.
+"""Trials of submitted works: their code, reference and raw data are tried before anything is paid for.
 
-A work with custom code waits for its trial, however long the sandbox is away; others are open at once.
+Findings are reported to work-publisher. A work with custom code stays closed until its trial, however long the sandbox
+is unavailable; other works are open at once.
 """
 
 from contextlib import ExitStack
@@ -29,23 +30,24 @@ from aex_verification.rules.checks import (
     PendingCheck,
     TrialFindings,
     WorkCheckRecord,
-    has_criteria_trial,
-    has_data_trial,
+    find_data_warnings,
     is_slow_trial,
-    warn_about_data,
+    needs_criteria_trial,
+    needs_data_trial,
 )
 from aex_verification.rules.records import SYSTEM_BACKOFF
 from aex_verification.slow_jobs import SlowJob
 
 _LOST_DATA_RETRY = 6
-"""Retry number with a delay near the longest: lost data do not return in seconds."""
+"""Number of the retry whose delay is used when data are lost; it is near the longest delay."""
 _log = structlog.get_logger(__name__)
 
 
-async def check_work(deps: Deps, pending: PendingCheck) -> None:
-    """Run the work's trial once; a repeat publishes the first findings.
+async def run_work_check(deps: Deps, pending: PendingCheck) -> None:
+    """Run the trial of a submitted work and publish its findings (`work.checked`).
 
-    Raises `RetryLater` for missing evaluation data, `Poison` for unreadable ones, and `TrialBroken`.
+    A repeat publishes the first findings. A slow trial without a free slot waits outside of this call. Raises
+    `RetryLater` for missing evaluation data, `Poison` for unreadable ones, and `TrialBroken`.
     """
     submitted = pending.submitted
     if submitted.work_id in deps.slow_jobs:
@@ -63,7 +65,7 @@ async def check_work(deps: Deps, pending: PendingCheck) -> None:
 
 
 async def _wait_for_slot(deps: Deps, pending: PendingCheck) -> None:
-    """Have the trial wait in memory, or by its timer alone where too many wait."""
+    """Let the trial wait for a slot in memory, or only by its timer if too many wait."""
     work_id, consumer_id = pending.submitted.work_id, pending.submitted.consumer_id
     if not deps.slow_jobs.may_wait(consumer_id):
         await _delay(deps, pending, "too many slow jobs wait")
@@ -74,7 +76,7 @@ async def _wait_for_slot(deps: Deps, pending: PendingCheck) -> None:
 
 
 async def _check_in_turn(deps: Deps, pending: PendingCheck, slot: ExitStack) -> None:
-    """Run a trial that has waited, unless another process did; its timer restarts with its slot."""
+    """Run a trial that now has a slot, unless another process ran it; its timer restarts first."""
     submitted = pending.submitted
     await _set_timer(deps, pending, deps.policy.verification_lease)
     blob = await _find_trial(deps, submitted)
@@ -91,7 +93,10 @@ async def _check_in_turn(deps: Deps, pending: PendingCheck, slot: ExitStack) -> 
 
 
 async def _find_trial(deps: Deps, submitted: WorkSubmitted) -> EvaluationBlob | None:
-    """Return the data of a work whose trial is due, else None; publish the findings of an earlier trial."""
+    """Return the evaluation data of a work whose trial is due; None if none is due.
+
+    If the trial ran before, its findings are published a second time.
+    """
     if submitted.evaluation is None:
         return None
     known = await CHECKS.get(deps.store, key_of(submitted.work_id))
@@ -99,7 +104,7 @@ async def _find_trial(deps: Deps, submitted: WorkSubmitted) -> EvaluationBlob | 
         await _publish(deps, submitted, known.record.findings)
         return None
     blob = await _load_blob(deps, submitted, submitted.evaluation)
-    return blob if has_criteria_trial(blob) or has_data_trial(blob) else None
+    return blob if needs_criteria_trial(blob) or needs_data_trial(blob) else None
 
 
 def _is_published(submitted: WorkSubmitted, findings: TrialFindings) -> bool:
@@ -120,11 +125,11 @@ async def _load_blob(deps: Deps, submitted: WorkSubmitted, ref: EvaluationRef) -
 
 
 async def _try_work(deps: Deps, pending: PendingCheck, blob: EvaluationBlob) -> TrialFindings | None:
-    """Return the findings; None where the work has to wait."""
+    """Run the trial and return its findings; None if a retry was scheduled."""
     submitted = pending.submitted
     try:
         findings = TrialFindings()
-        if blob.evaluation is not None and has_criteria_trial(blob):
+        if blob.evaluation is not None and needs_criteria_trial(blob):
             trial = TrialRequest(submitted.consumer_id, blob.success_criteria, blob.input, blob.evaluation)
             findings = await deps.trials.dry_run(trial)
         return await _add_data_warnings(deps, pending, blob, findings)
@@ -145,15 +150,15 @@ async def _try_work(deps: Deps, pending: PendingCheck, blob: EvaluationBlob) -> 
 async def _add_data_warnings(
     deps: Deps, pending: PendingCheck, blob: EvaluationBlob, findings: TrialFindings
 ) -> TrialFindings | None:
-    """Return the findings with warnings on the work's own data; None where the work has to wait."""
+    """Return the findings with warnings about the work's own data; None if a retry was scheduled."""
     submitted, science = pending.submitted, blob.science
-    if science is None or not has_data_trial(blob):
+    if science is None or not needs_data_trial(blob):
         return findings
     queue = f"trials of {submitted.consumer_id}"
     request = ExaminationInput(queue, submitted.work_id, science, submitted.domain, None, {})
     try:
         domain = deps.catalog.resolve_domain(science.domain, submitted.domain)
-        warnings = warn_about_data(science, domain, await run_examination(deps, request))
+        warnings = find_data_warnings(science, domain, await run_examination(deps, request))
     except ExaminationLost as error:
         lost = pending.data_lost + 1
         if lost < MAX_LOST:
@@ -165,7 +170,7 @@ async def _add_data_warnings(
 
 
 async def _delay(deps: Deps, pending: PendingCheck, reason: str) -> None:
-    """Retry by timer, without limit: a work is never refused or lost for the platform's fault."""
+    """Schedule a retry by timer, without limit, because a failure of the platform refuses no work."""
     work_id, waited = pending.submitted.work_id, pending.waited + 1
     delay = SYSTEM_BACKOFF.delay(waited, deps.ids.jitter())
     await _set_timer(deps, pending.model_copy(update={"waited": waited}), delay)
@@ -189,7 +194,7 @@ async def _cancel_timer(deps: Deps, work_id: str) -> None:
 
 
 async def _publish(deps: Deps, submitted: WorkSubmitted, findings: TrialFindings) -> None:
-    """Record and publish the findings; where a record exists, publish that one under the same id."""
+    """Store and publish the findings, and cancel the timer; if findings are stored already, publish those."""
     key = key_of(submitted.work_id)
 
     async def publish(unit: Unit) -> WorkChecked:

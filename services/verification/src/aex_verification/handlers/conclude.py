@@ -1,4 +1,4 @@
-"""End of a contract: governance decides, then the outcome is written, or the contract is held."""
+"""Conclusion of a contract: governance decides, then the outcome is written or the contract is held."""
 
 from typing import Any
 
@@ -21,20 +21,23 @@ from aex_verification.handlers.grade_candidate import (
     load_current_attempt,
     load_earlier_attempts,
 )
-from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, save_contract
+from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, save_contract_with_events
 from aex_verification.measures import ATTEMPTS_TOTAL, CONTRACTS_ENDED_TOTAL
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.rules.governance import make_validation_request
-from aex_verification.rules.outcomes import make_outcome, strip_result
-from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, waiting_delay
+from aex_verification.rules.outcomes import make_outcome_record, strip_result
+from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, compute_retry_delay
 
 _NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
 _log = structlog.get_logger(__name__)
 
 
 async def conclude_contract(deps: Deps, contract_id: str) -> None:
-    """Conclude a contract that closes, as `conclude_attempt` does; ignore others."""
+    """Conclude a contract in a closing state: let governance decide, then end or hold it.
+
+    Does nothing for a contract in any other state.
+    """
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None or not stored.record.state.is_closing:
         return
@@ -45,9 +48,10 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
 
 
 async def conclude_attempt(deps: Deps, current: CurrentAttempt) -> None:
-    """Call governance on the attempt that the outcome rests on, and apply its decision.
+    """Let governance decide on the attempt on which the outcome rests, and apply the decision.
 
-    `current` is as it was last recorded; concurrent changes of the contract are read when it ends.
+    The contract ends or is held, unless it has changed since `current` was recorded. If governance fails, a retry is
+    scheduled. A request that governance refuses repeatedly ends in a hold.
     """
     contract_id, attempt_id = current.contract_id, current.attempt_id
     try:
@@ -73,7 +77,7 @@ async def _decide(deps: Deps, current: CurrentAttempt) -> ValidationDecision:
 
 
 async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecision) -> None:
-    """Apply the decision, unless an operator's retry has replaced the attempt."""
+    """Apply governance's decision, unless the contract is no longer closing on this attempt."""
     contract_id, governance = current.contract_id, governance_result(decision)
 
     async def apply(unit: Unit) -> ContractStatus | None:
@@ -96,9 +100,10 @@ async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecisi
 
 
 async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) -> None:
-    """Retry by timer: an unavailable governance without limit.
+    """Schedule a retry of the conclusion by timer, or hold the contract.
 
-    A refused request is retried `max_system_retries` times, whatever the verification took; then an operator decides.
+    An unavailable governance is retried without limit. A refused request is retried `max_system_retries` times; then
+    an operator decides.
     """
 
     async def retry(unit: Unit) -> None:
@@ -111,7 +116,7 @@ async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) 
             _hold_contract(unit, stored, attempt, _NO_DECISION, HoldCause.SYSTEM_RETRIES_EXHAUSTED)
             return
         waited = unit.now - stored.record.state.updated_at
-        delay = SYSTEM_BACKOFF.delay(tries, jitter) if refused else waiting_delay(waited, jitter)
+        delay = SYSTEM_BACKOFF.delay(tries, jitter) if refused else compute_retry_delay(waited, jitter)
         is_judged = attempt.record.status is AttemptStatus.JUDGED  # a published verdict stays
         status = AttemptStatus.JUDGED if is_judged else AttemptStatus.WAITING
         changes = {"status": status, "governance_tries": tries}
@@ -124,7 +129,7 @@ async def _retry_or_hold(deps: Deps, current: CurrentAttempt, *, refused: bool) 
 async def _load_closing(
     unit: Unit, contract_id: str, attempt_id: str
 ) -> tuple[Stored[ContractRow], Stored[AttemptRow]] | None:
-    """Load contract and attempt; None where the contract does not close, or on another attempt."""
+    """Return contract and attempt; None if the contract is not closing on this attempt."""
     stored = await unit.get(CONTRACTS, key_of(contract_id))
     attempt = await unit.get(ATTEMPTS, key_of(attempt_id))
     if stored is None or attempt is None:
@@ -137,7 +142,7 @@ def _hold_contract(
     unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], governance: GovernanceResult, cause: HoldCause
 ) -> None:
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
-    save_contract(unit, stored, hold_attempt(stored.record.state, unit.now))
+    save_contract_with_events(unit, stored, hold_attempt(stored.record.state, unit.now))
     result = apply_governance(_require_result(attempt.record), governance)
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
@@ -156,13 +161,15 @@ async def finish_contract(
     status: ContractStatus,
     governance: GovernanceResult,
 ) -> None:
-    """End the contract in `status` on this attempt: write state, attempt and outcome together."""
+    """End the contract with this status: write state, attempt and outcome, and publish the outcome."""
     awarded, candidate = inputs.awarded, inputs.candidate
     result = apply_governance(_require_result(attempt.record), governance)
     state = end_contract(stored.record.state, status, unit.now)
     final_result = await _load_final_result(unit, awarded, attempt.record, candidate)
-    await write_outcome(unit, awarded, state, result, candidate, final_result, with_result=policy.store_outcomes)
-    save_contract(unit, stored, state)
+    await write_and_publish_outcome(
+        unit, awarded, state, result, candidate, final_result, with_result=policy.store_outcomes
+    )
+    save_contract_with_events(unit, stored, state)
     changes = {"status": AttemptStatus.JUDGED, "verdict": result.verdict, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))
 
@@ -174,9 +181,9 @@ def _require_result(attempt: AttemptRow) -> VerificationResult:
 
 
 async def _load_final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate) -> Any:
-    """Return the named verifier's result.
+    """Return the result of the named verifier; the output itself if the verifier gave none.
 
-    It is the output itself without a verifier, and where an operator released an attempt that the verifier never ruled.
+    There is none without a named verifier, or if an operator released an attempt on which it did not rule.
     """
     if awarded.work.verification.verifier is None:
         return candidate.output
@@ -184,7 +191,7 @@ async def _load_final_result(unit: Unit, awarded: ContractAwarded, attempt: Atte
     return stored.record.final_result if stored else candidate.output
 
 
-async def write_outcome(
+async def write_and_publish_outcome(
     unit: Unit,
     awarded: ContractAwarded,
     state: ContractState,
@@ -194,13 +201,14 @@ async def write_outcome(
     *,
     with_result: bool = True,
 ) -> None:
-    """Write and publish the outcome of a contract in its final `state`, and cancel its timers.
+    """Write the outcome of a contract in its final `state`, and emit `outcome.verified`.
 
-    `result`, `candidate` and `final_result` are those of the attempt that the outcome rests on, where there is one.
-    `with_result`: whether the stored record has them; the event always has the result, by which the outcome is settled.
+    Cancels the contract's timers. `result`, `candidate` and `final_result` belong to the attempt on which the outcome
+    rests, and are None without one. With `with_result` false the stored record lacks them. The event always has the
+    result, from which the outcome is settled.
     """
     contract_id = state.contract_id
-    record = make_outcome(
+    record = make_outcome_record(
         awarded,
         state.status,
         result,

@@ -1,4 +1,4 @@
-"""Science of a candidate: claims compared with raw data, a peer review, and the gate's conclusion."""
+"""Science gate of a candidate: its claims are compared with raw data and, if demanded, peer-reviewed."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,38 +24,45 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ExaminationInput:
-    """Input of an examination: a candidate, and the science that its work demands."""
+    """Candidate to examine, with the science that its work demands."""
 
     consumer_id: str
     attempt_id: str
     science: Science
-    """With the consumer's secrets."""
+    """Science of the work, with the consumer's secrets."""
     domain: str | None
-    """Domain of the work, used where its science names none."""
+    """Domain of the work, used if the science names none."""
     output: Any
     claims: Mapping[str, str]
-    """Numbers as the agent wrote them, by name."""
+    """Claimed numbers by name, as the agent wrote them."""
     reasoning: str | None = None
     artifacts: tuple[Artifact, ...] = ()
     data: tuple[Artifact, ...] = ()
-    """Inline data of the consumer, beside those that the science names."""
+    """Inline data of the consumer, in addition to files that the science names."""
 
     @property
     def consumer_data(self) -> tuple[DataFile | Artifact, ...]:
+        """Return all files of the consumer: those that the science names, then inline data."""
         return (*self.science.data, *self.data)
 
 
 async def examine_candidate(deps: Deps, request: ExaminationInput) -> ScienceResult:
-    """Return the science gate's result. Raises `ExaminationLost` where the platform fails."""
+    """Return the science gate's result, with a peer review if the science demands one.
+
+    Raises `ExaminationLost` if the platform fails.
+    """
     examination = await run_examination(deps, request)
     reviewed = await _review(deps, request, examination)
     return decide_science_result(request.science, examination, reviewed)
 
 
 async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
-    """Return what arithmetic finds. Raises `ExaminationLost`."""
+    """Compare the candidate's claims with the raw data in a confined worker, without a peer review.
+
+    Raises `ExaminationLost` if the platform fails; lost files are logged with an alarm.
+    """
     try:
-        async with deps.spool.files(request.consumer_data, request.artifacts, request.consumer_id) as files:
+        async with deps.spool.write_files(request.consumer_data, request.artifacts, request.consumer_id) as files:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )

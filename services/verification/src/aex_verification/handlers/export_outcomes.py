@@ -1,4 +1,4 @@
-"""Export of outcomes: all that match, oldest first, up to the moment that it begins."""
+"""Export of outcomes as lines of JSON, oldest first, up to the moment at which it begins."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
@@ -14,21 +14,21 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period, period_bounds
 from aex_runtime.store.port import Document, Fields, Query, Scalar, Store
 from aex_verification.deps import Deps
-from aex_verification.handlers.read import own_parties
+from aex_verification.handlers.read import own_party_filter
 from aex_verification.repository import OUTCOMES
-from aex_verification.rules.outcomes import OutcomeFormat, format_outcome
+from aex_verification.rules.outcomes import OutcomeFormat, format_export_line
 
 _PAGE, _PAGE_OF_LARGE = 16, 2
-"""Records read at once, and after large ones: each may hold an output of megabytes."""
+"""Records read at once, and after a page of large ones; each may hold an output of megabytes."""
 _LARGE = 1_048_576
-"""Bytes of records that are decoded together, unless one of them is larger."""
+"""Bytes of records that are decoded together; a larger record is decoded alone."""
 _ORDER = "created_at"
 _log = structlog.get_logger("aex_verification.export_outcomes")
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeFilter:
-    """Filter of outcomes; None matches any. Days are UTC and included."""
+    """Filter of the export; None matches any value. Days are UTC, and both are included."""
 
     agent_id: str | None = None
     consumer_id: str | None = None
@@ -40,16 +40,16 @@ class OutcomeFilter:
 def export_outcomes(
     deps: Deps, reader: Principal, query: OutcomeFilter, export_format: OutcomeFormat, limiter: ConcurrencyLimiter
 ) -> AsyncGenerator[bytes, None]:
-    """Return the reader's outcomes as lines of JSON, in pieces.
+    """Return the outcomes that the reader may see as lines of JSON, in pieces of bytes.
 
-    Raises `InvalidRequest` for days that make no period. See `stream_export` for its limits.
+    Raises `InvalidRequest` for invalid days. `stream_export` describes the limits and the log event.
     """
     period = parse_period(query.first_day, query.last_day).part_before(epoch_micros(deps.clock.now()) + 1)
 
     def encode(documents: Sequence[Document]) -> tuple[bytes, int]:
         records = (OUTCOMES.decode(document).record for document in documents)
         matching = (record for record in records if query.domain in (None, record.domain))
-        lines = [line for record in matching if (line := format_outcome(record, reader.role, export_format))]
+        lines = [line for record in matching if (line := format_export_line(record, reader.role, export_format))]
         return b"".join(lines), len(lines)
 
     file = ExportFile(_groups(deps.store, reader, query, period), encode, export_format.value)
@@ -60,9 +60,9 @@ def export_outcomes(
 async def _groups(
     store: Store, reader: Principal, query: OutcomeFilter, period: Period
 ) -> AsyncGenerator[Sequence[Document], None]:
-    """Yield the matching documents, as many as are decoded together."""
+    """Yield the documents that match the parties, in groups that are decoded together."""
     requested = {"agent_id": query.agent_id, "consumer_id": query.consumer_id}
-    parties = merge_party_filters(own_parties(reader), requested)
+    parties = merge_party_filters(own_party_filter(reader), requested)
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party

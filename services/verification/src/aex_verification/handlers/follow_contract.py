@@ -1,4 +1,4 @@
-"""Waits on a contract: its events as a stream, and the end of a posted attempt."""
+"""Waiting for progress of a contract: the stream of its events, and the result of one attempt."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -24,25 +24,28 @@ MAX_DIGITS = 9
 _PAGE = 50
 GRADED = frozenset({AttemptStatus.JUDGED, AttemptStatus.INVALID})
 _SETTLED = GRADED | {AttemptStatus.HELD}
-"""Statuses that end a wait: an operator who decides a hold takes longer than any caller waits."""
+"""Statuses that end a wait. A held attempt is included, because an operator takes longer than a caller waits."""
 _log = structlog.get_logger(__name__)
 
 
-async def find_start(deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None) -> int | None:
-    """Return the `seq` after which to begin; None where the last event of an ended contract was read.
+async def find_stream_start(deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None) -> int | None:
+    """Return the `seq` after which a stream of the contract's events begins.
 
-    Raises `NotFound` for a contract that is not the reader's, `InvalidRequest` for an id that is no event's.
+    None means that nothing will follow: the contract has ended and the reader has read its last event. Raises
+    `NotFound` if the contract is not the reader's, and `InvalidRequest` for a malformed `last_event_id`.
     """
     row = await load_visible_contract(deps, reader, contract_id)
     after = _parse_event_id(last_event_id)
     return None if row.state.is_final and after >= row.events else min(after, row.events)
 
 
-async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after: int) -> AsyncIterator[list[Any]]:
-    """Yield the events after `after` for the reader, a few at a time, up to the contract's end.
+async def stream_contract_events(
+    deps: Deps, reader: Principal, contract_id: str, after: int
+) -> AsyncIterator[list[Any]]:
+    """Yield batches of the contract's events after number `after`, until its last event.
 
-    After each heartbeat without events yields an empty list. Ends early where the store fails: the next request
-    reports that.
+    An empty batch is yielded after each heartbeat interval without events. The stream also ends if the store fails;
+    the reader's next request then reports the failure.
     """
     heartbeat_s = deps.subscribers.bounds.heartbeat_s
 
@@ -64,7 +67,7 @@ async def follow_contract(deps: Deps, reader: Principal, contract_id: str, after
 
 
 async def _render(deps: Deps, reader: Principal, events: list[ContractEvent]) -> list[dict[str, Any]]:
-    """Render events for the reader: a consumer reads messages on outputs that it pays for."""
+    """Return the events with the fields that the reader may see; a consumer sees messages of paid outputs."""
     is_secret = reader.role is Audience.CONSUMER and any(each.message is not None for each in events)
     is_visible = not is_secret or is_paid_for(await find_outcome(deps, events[0].contract_id))
     return [project(each, reader.role, Disclosure(output=is_visible)) for each in events]
@@ -82,10 +85,10 @@ def _parse_event_id(last_event_id: str | None) -> int:
 
 
 async def wait_for_attempt(deps: Deps, contract_id: str, attempt_id: str, seconds: float) -> AttemptRow:
-    """Return the attempt once it is graded or held, or as it is when the time is over.
+    """Wait up to `seconds` until the attempt is graded or held, and return it as it then is.
 
-    A rejection that ends the contract is known before governance decides. The wait ends after the contract, so that
-    the next read finds it ended.
+    If the attempt closes the contract, the wait also covers the contract's end, so that a following read finds it
+    ended.
     """
 
     async def read() -> tuple[AttemptRow, bool]:

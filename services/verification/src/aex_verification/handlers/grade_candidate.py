@@ -1,4 +1,4 @@
-"""Grading of a candidate by its named verifier and its criteria; nothing is written here."""
+"""Grading of a candidate by its named verifier and its criteria. Nothing is stored here."""
 
 from dataclasses import dataclass, replace
 
@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AttemptInputs:
-    """Award and candidate of an attempt; both are written once and need not be read twice."""
+    """Award and candidate of an attempt, which never change."""
 
     awarded: ContractAwarded
     candidate: Candidate
@@ -41,7 +41,7 @@ class AttemptInputs:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAttempt(AttemptInputs):
-    """Attempt with its inputs, and the state that its contract was read in."""
+    """Attempt with its inputs, and the state of its contract as read or last recorded."""
 
     state: ContractState
     row: AttemptRow
@@ -60,23 +60,23 @@ class CurrentAttempt(AttemptInputs):
 
     @property
     def is_slow(self) -> bool:
-        """Return whether a verdict waits for custom code, a named verifier, raw data or a reviewer."""
+        """Return whether grading needs custom code, a named verifier, raw data or a reviewer."""
         work = self.awarded.work
         has_verifier = work.verification.verifier is not None
         return has_verifier or work.science is not None or needs_custom_code(work.success_criteria)
 
 
 async def load_current_attempt(deps: Deps, state: ContractState, attempt_id: str) -> CurrentAttempt:
-    """Load the contract's current attempt. Raises `LookupError` for records that are missing."""
+    """Load an attempt of the contract with its inputs. Raises `LookupError` if a record is missing."""
     attempt = await ATTEMPTS.get(deps.store, key_of(attempt_id))
     if attempt is None:
         raise LookupError(f"{state.contract_id} has no attempt {attempt_id}")
-    inputs = await load_inputs(deps.store, attempt.record)
+    inputs = await load_attempt_inputs(deps.store, attempt.record)
     return CurrentAttempt(inputs.awarded, inputs.candidate, state, attempt.record)
 
 
-async def load_inputs(reader: Reader, attempt: AttemptRow) -> AttemptInputs:
-    """Load the attempt's award and candidate. Raises `LookupError` for records that are missing."""
+async def load_attempt_inputs(reader: Reader, attempt: AttemptRow) -> AttemptInputs:
+    """Load award and candidate of the attempt. Raises `LookupError` if a record is missing."""
     awarded = await AWARDS.get(reader, key_of(attempt.contract_id))
     candidate = await CANDIDATES.get(reader, attempt.candidate_key)
     if awarded is None or candidate is None:
@@ -87,9 +87,9 @@ async def load_inputs(reader: Reader, attempt: AttemptRow) -> AttemptInputs:
 async def load_earlier_attempts(
     deps: Deps, state: ContractState, attempt: AttemptRow, limit: int | None = None
 ) -> list[AttemptRow]:
-    """Return the attempts judged before this candidate, the oldest first; the latest `limit` of them.
+    """Return the attempts that were judged before this candidate, oldest first; only the last `limit`.
 
-    Each call returns the same: a judged candidate keeps its ordinal, also where an operator retries it.
+    Repeated calls return the same attempts, also when an operator retries the candidate: it keeps its ordinal.
     """
     judged = state.verification.judged
     own = judged.get(attempt.candidate_hash)
@@ -106,9 +106,10 @@ async def load_earlier_attempts(
 
 
 async def grade_candidate(deps: Deps, current: CurrentAttempt) -> Grade:
-    """Return the criteria's verdict under the named verifier's ruling, where the work names one.
+    """Return the grade of the current attempt: the verdict by criteria, under the named verifier's ruling.
 
-    The criteria are graded whatever the verifier rules, except for an invalid output.
+    A rejected candidate is still graded by its criteria; an invalid output is not. A failure of the platform is a
+    grade without result.
     """
     name = current.awarded.work.verification.verifier
     if name is None:
@@ -128,9 +129,9 @@ async def grade_candidate(deps: Deps, current: CurrentAttempt) -> Grade:
 
 
 async def _grade_by_criteria(deps: Deps, current: CurrentAttempt) -> Grade:
-    """Return the engine's verdict on the evaluation data and the science.
+    """Return the verdict by criteria, with evaluation data and science.
 
-    Lost data and a failed examination are the platform's failure.
+    Lost evaluation data or a failed examination give a grade without result.
     """
     request, evaluation = await _make_grade_request(deps, current), current.awarded.evaluation
     if evaluation is None:
@@ -195,5 +196,7 @@ async def _make_grade_request(deps: Deps, current: CurrentAttempt) -> GradeReque
         execution_metadata=candidate.execution_metadata,
         platform_latency_ms=current.row.platform_latency_ms,
         reasoning=candidate.reasoning,
-        earlier={each.output_hash: each.facts.form for each in earlier if each.facts.form is not None},
+        earlier={
+            each.output_hash: each.facts.comparison_text for each in earlier if each.facts.comparison_text is not None
+        },
     )

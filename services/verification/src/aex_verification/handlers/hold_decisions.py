@@ -1,4 +1,4 @@
-"""Hold decisions of an operator: release, reject or retry a held outcome."""
+"""Application of an operator's hold decision: release, reject or retry."""
 
 from aex_models.canonical import sha256_hex
 from aex_models.contract import AttemptStatus, ContractStatus
@@ -11,16 +11,16 @@ from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import finish_contract
-from aex_verification.handlers.grade_candidate import load_inputs
-from aex_verification.handlers.save_contract import save_contract
-from aex_verification.handlers.submit_output import enqueue
+from aex_verification.handlers.grade_candidate import load_attempt_inputs
+from aex_verification.handlers.save_contract import save_contract_with_events
+from aex_verification.handlers.submit_output import enqueue_attempt
 from aex_verification.repository import ATTEMPTS, CONTRACTS
 from aex_verification.rules.records import AttemptRow, ContractRow
-from aex_verification.rules.verdicts import make_empty_result
+from aex_verification.rules.verdicts import make_indeterminate_result
 
 
 async def apply_hold_decision(deps: Deps, decision: OutcomeReviewed) -> None:
-    """Apply the decision; ignore it where its hold is no longer the current one."""
+    """Apply an operator's decision to the held contract; do nothing if this hold is no longer current."""
 
     async def apply(unit: Unit) -> None:
         stored = await unit.get(CONTRACTS, key_of(decision.contract_id))
@@ -45,11 +45,11 @@ async def _finish(
 ) -> None:
     """End the contract as the operator decided.
 
-    A release keeps the engine's verdict, and counts an indeterminate one as a pass without bonus or penalty.
-    A rejection fails the contract for fraud, without its base price.
+    A release keeps the engine's verdict; an indeterminate one counts as a pass without bonus or penalty. A rejection
+    fails the contract for fraud, and its base price is not paid.
     """
     is_released = decision.decision is Decision.RELEASE
-    state, result = stored.record.state, attempt.record.result or make_empty_result(attempt.record, unit.now)
+    state, result = stored.record.state, attempt.record.result or make_indeterminate_result(attempt.record, unit.now)
     row = attempt.record.model_copy(update={"result": result})
     action, flags = Action.ALLOW if is_released else Action.REJECT, result.governance.flags
     governance = GovernanceResult(action=action, decided_by=DecidedBy.OPERATOR, flags=flags)
@@ -59,14 +59,14 @@ async def _finish(
         stored = Stored(stored.record.model_copy(update={"state": judged_state}), stored.document)
         row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
     status = state.closing or ContractStatus.PASSED if is_released else ContractStatus.FAILED
-    inputs = await load_inputs(unit.transaction, row)
+    inputs = await load_attempt_inputs(unit.transaction, row)
     await finish_contract(unit, deps.policy, stored, Stored(row, attempt.document), inputs, status, governance)
 
 
 def _retry(
     deps: Deps, unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], decision: OutcomeReviewed
 ) -> None:
-    """Queue the candidate under a new attempt; its id follows from the hold, so a replay makes no other."""
+    """Queue the candidate as a new attempt, whose id follows from the hold, so that a repeat adds none."""
     attempt_id = f"att_{sha256_hex(decision.hold_id.encode())[:32]}"
     row = attempt.record
     new_row = row.model_copy(
@@ -81,7 +81,7 @@ def _retry(
         }
     )
     state = retry_held_candidate(stored.record.state, attempt_id, row.candidate_hash, unit.now)
-    save_contract(unit, stored, state)
+    save_contract_with_events(unit, stored, state)
     unit.update(ATTEMPTS, attempt, row.model_copy(update={"status": AttemptStatus.JUDGED}))
     unit.create(ATTEMPTS, key_of(attempt_id), new_row)
-    enqueue(unit, deps, row.contract_id, attempt_id)
+    enqueue_attempt(unit, deps, row.contract_id, attempt_id)

@@ -1,4 +1,4 @@
-"""Lists of contracts, attempts and outcomes: those that the reader may see and that match its filters."""
+"""Lists of contracts, attempts and outcomes, each with the records that the reader may see."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ from aex_runtime.http.pagination import PageRequest, collect_filters
 from aex_runtime.store.port import Fields, key_of
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import (
+    has_secret_feedback,
     has_visible_result,
-    is_secret_feedback,
     make_contract_view,
-    own_parties,
+    own_party_filter,
     render_attempt_view,
     render_outcome,
 )
@@ -34,16 +34,19 @@ Json = dict[str, Any]
 async def list_contracts(
     deps: Deps, reader: Principal, paging: PageRequest, work_id: str | None, status: ContractStatus | None
 ) -> bytes:
-    """Return a page of the reader's contracts as JSON, newest first; an operator's are all."""
+    """Return a page of contracts as JSON, newest first: all for an operator, else the reader's own.
+
+    `work_id` and `status` None match any value.
+    """
     requested = {} if status is None else {"status": status.value}
-    own = own_parties(reader)
+    own = own_party_filter(reader)
     sets = ({**own, **requested},) if work_id is None else _sets_with(own, "work_id", work_id)
 
     def matches(row: ContractRow) -> bool:
         return work_id in {None, row.work_id} and status in {None, row.state.status}
 
     async def render(pages: PageReader, row: ContractRow) -> Json:
-        is_secret = is_secret_feedback(row, reader)
+        is_secret = has_secret_feedback(row, reader)
         is_visible = not is_secret or (row.state.is_final and await _is_paid(pages, row.contract_id))
         return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
@@ -63,7 +66,7 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
             paid = is_consumer and await _is_paid(pages, contract_id)
         shows_candidate = paid or not is_consumer
         candidate = await pages.find_record(CANDIDATES, row.candidate_key) if shows_candidate else None
-        if has_visible_result(row, early=is_operator):
+        if has_visible_result(row, with_unreleased_result=is_operator):
             if work is None:
                 before = pages.size
                 awarded = await pages.find_record(AWARDS, key_of(contract_id))
@@ -80,12 +83,12 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
 
 
 async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filters: Mapping[str, str | None]) -> bytes:
-    """Return a page of outcomes as JSON, newest first: the reader's own; finance's and operators' are all.
+    """Return a page of outcomes as JSON, newest first; finance and operators read all.
 
-    Raises `Unprocessable` for too many filters.
+    Consumers and agents read their own. Raises `Unprocessable` for too many filters.
     """
     requested = collect_filters(filters)
-    own = own_parties(reader)
+    own = own_party_filter(reader)
     equal = merge_party_filters(own, {name: requested.get(name) for name in filters})
 
     def matches(record: OutcomeRecord) -> bool:
@@ -106,12 +109,12 @@ def _outcome_sets(own: Fields, equal: Mapping[str, str]) -> tuple[Fields, ...]:
 
 
 def _sets_with(equal: Fields, name: str, value: str) -> tuple[Fields, ...]:
-    """Return the set with a field of this value, and that of older records, which lack the field."""
+    """Return two queries: records with this value of the field, and older records that lack the field."""
     return {**equal, name: value}, {**equal, name: None}
 
 
 async def _is_paid(pages: PageReader, contract_id: str) -> bool:
-    """Return whether the consumer pays for the outcome; an older record is loaded to know it."""
+    """Return whether the consumer pays for the outcome; an older record has to be loaded to know it."""
     document = await pages.unloaded.get(OUTCOMES.collection, key_of(contract_id))
     known = None if document is None else document.fields.get(IS_PAID)
     return known if isinstance(known, bool) else is_paid_for(await pages.find_record(OUTCOMES, key_of(contract_id)))

@@ -1,4 +1,4 @@
-"""Reads of contracts, attempts and outcomes, each through the reader's allow-list."""
+"""Reads of contracts, attempts and outcomes, reduced to the fields that the reader may see."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import continue_subject_trace
 from aex_runtime.tracing.spans import id_attributes
 from aex_verification.deps import Deps
-from aex_verification.handlers.admit import load_contract
+from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import expire_contract
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, OUTCOMES
 from aex_verification.rules.outcomes import is_paid_for
@@ -23,7 +23,7 @@ from aex_verification.rules.records import AttemptRow, ContractRow
 
 
 def can_read(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
-    """Return whether the reader is its consumer, its agent, or one that reads all."""
+    """Return whether the reader is the record's agent or consumer, an operator or finance."""
     if reader.role is Audience.AGENT:
         return row.agent_id == reader.id
     if reader.role is Audience.CONSUMER:
@@ -32,31 +32,37 @@ def can_read(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
 
 
 async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str) -> ContractRow:
-    """Return a contract that the reader may read, expired where its deadline is over. Raises `NotFound`."""
-    row = await load_contract(deps, contract_id)
+    """Return a contract that the reader may read. Raises `NotFound`.
+
+    A contract whose deadline has passed is expired first.
+    """
+    row = await load_or_open_contract(deps, contract_id)
     if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.is_final and not row.state.is_busy and deps.clock.now() >= row.state.deadline:
         with continue_subject_trace(row.traceparent, "expire contract", id_attributes(contract_id)):
             await expire_contract(deps, contract_id)
-        row = await load_contract(deps, contract_id)
+        row = await load_or_open_contract(deps, contract_id)
     return row
 
 
-def is_secret_feedback(row: ContractRow, reader: Principal) -> bool:
-    """Return whether the contract has feedback that the reader sees only if it pays for the output."""
+def has_secret_feedback(row: ContractRow, reader: Principal) -> bool:
+    """Return whether the contract has feedback that this reader may only see once it pays for the output."""
     return reader.role is Audience.CONSUMER and row.state.last_feedback is not None
 
 
 async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> dict[str, Any]:
-    """Render a contract for the reader: a consumer reads feedback on outputs that it pays for."""
-    is_secret = is_secret_feedback(row, reader)
+    """Return the fields of a contract that the reader may see.
+
+    A consumer sees feedback only on outputs that it pays for.
+    """
+    is_secret = has_secret_feedback(row, reader)
     is_visible = not is_secret or (row.state.is_final and is_paid_for(await find_outcome(deps, row.contract_id)))
     return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
 
 def make_contract_view(row: ContractRow) -> Contract:
-    """Return the contract as its readers see it."""
+    """Return the contract in its public form, before fields are hidden from a reader."""
     state = row.state
     return Contract(
         contract_id=row.contract_id,
@@ -77,39 +83,60 @@ def make_contract_view(row: ContractRow) -> Contract:
 
 
 async def make_attempt_view(
-    deps: Deps, row: AttemptRow, *, replay: bool = False, with_candidate: bool = False, early: bool = False
+    deps: Deps,
+    row: AttemptRow,
+    *,
+    replay: bool = False,
+    with_candidate: bool = False,
+    with_unreleased_result: bool = False,
 ) -> Attempt:
-    """Return the attempt's view; `early`: with a result that governance has not allowed yet."""
+    """Return the attempt in its public form, before fields are hidden from a reader.
+
+    `with_unreleased_result` includes a result that governance has not allowed yet. `replay` marks the view as a
+    repeated candidate's.
+    """
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
-    has_result = has_visible_result(row, early=early)
+    has_result = has_visible_result(row, with_unreleased_result=with_unreleased_result)
     awarded = await AWARDS.get(deps.store, key_of(row.contract_id)) if has_result else None
     known, work = candidate.record if candidate else None, awarded.record.work if awarded else None
-    return _build_attempt_view(deps, row, known, work, replay=replay, early=early)
+    return _build_attempt_view(deps, row, known, work, replay=replay, with_unreleased_result=with_unreleased_result)
 
 
-def has_visible_result(row: AttemptRow, *, early: bool) -> bool:
-    """Return whether the attempt's view has a result: only this needs the work (feedback level, criteria)."""
-    return row.result is not None and _has_verdict(row, early=early)
+def has_visible_result(row: AttemptRow, *, with_unreleased_result: bool) -> bool:
+    """Return whether the attempt's view will contain a result.
+
+    Only then the caller has to load the work.
+    """
+    return row.result is not None and _has_verdict(row, with_unreleased_result=with_unreleased_result)
 
 
 def render_attempt_view(
     deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, work: Work | None, *, paid: bool
 ) -> dict[str, Any]:
-    """Render an attempt with what was read for it."""
-    early = reader.role is Audience.OPERATOR
-    view = _build_attempt_view(deps, row, candidate, work, replay=False, early=early)
+    """Return the fields of an attempt that the reader may see, from records that the caller has loaded.
+
+    `paid` is true if the reader is the consumer and pays for the output.
+    """
+    with_unreleased_result = reader.role is Audience.OPERATOR
+    view = _build_attempt_view(deps, row, candidate, work, replay=False, with_unreleased_result=with_unreleased_result)
     return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 
 
-def _has_verdict(row: AttemptRow, *, early: bool) -> bool:
-    return early or (row.status is AttemptStatus.JUDGED and not _is_withheld(row))
+def _has_verdict(row: AttemptRow, *, with_unreleased_result: bool) -> bool:
+    return with_unreleased_result or (row.status is AttemptStatus.JUDGED and not _is_withheld(row))
 
 
 def _build_attempt_view(
-    deps: Deps, row: AttemptRow, candidate: Candidate | None, work: Work | None, *, replay: bool, early: bool
+    deps: Deps,
+    row: AttemptRow,
+    candidate: Candidate | None,
+    work: Work | None,
+    *,
+    replay: bool,
+    with_unreleased_result: bool,
 ) -> Attempt:
     is_running = row.status is AttemptStatus.QUEUED and row.attempt_id in deps.in_flight  # never written
-    has_verdict = _has_verdict(row, early=early)
+    has_verdict = _has_verdict(row, with_unreleased_result=with_unreleased_result)
     result = row.result if has_verdict else None
     return Attempt(
         attempt_id=row.attempt_id,
@@ -132,13 +159,13 @@ def _build_attempt_view(
 
 
 def _is_withheld(row: AttemptRow) -> bool:
-    """Return whether governance held a pass that an operator then retried: it was never allowed."""
+    """Return whether governance held a pass that was never released, because an operator retried it."""
     held = row.result is not None and row.result.governance.action is Action.HOLD
     return held and row.verdict is not Verdict.REJECTED
 
 
 async def load_attempt(deps: Deps, contract_id: str, attempt_id: str) -> AttemptRow:
-    """Load an attempt of the contract. Raises `NotFound`."""
+    """Return an attempt of the contract. Raises `NotFound`."""
     stored = await ATTEMPTS.get(deps.store, key_of(attempt_id))
     if stored is None or stored.record.contract_id != contract_id:
         raise NotFound("attempt_not_found", "No such attempt")
@@ -146,22 +173,29 @@ async def load_attempt(deps: Deps, contract_id: str, attempt_id: str) -> Attempt
 
 
 async def find_outcome(deps: Deps, contract_id: str) -> OutcomeRecord | None:
+    """Return the outcome of a contract; None if there is none yet."""
     stored = await OUTCOMES.get(deps.store, key_of(contract_id))
     return stored.record if stored else None
 
 
 async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict[str, Any]:
-    """Render an attempt for the reader: a consumer reads candidates that it pays for."""
-    view = await make_attempt_view(deps, row, with_candidate=True, early=reader.role is Audience.OPERATOR)
+    """Return the fields of an attempt that the reader may see.
+
+    A consumer sees only candidates that it pays for.
+    """
+    view = await make_attempt_view(
+        deps, row, with_candidate=True, with_unreleased_result=reader.role is Audience.OPERATOR
+    )
     paid = reader.role is Audience.CONSUMER and is_paid_for(await find_outcome(deps, row.contract_id))
     return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 
 
 def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
+    """Return the fields of an outcome that the reader may see."""
     disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
     return project(restore_outcome_thresholds(record), reader.role, disclosure)
 
 
-def own_parties(reader: Principal) -> dict[str, str]:
-    """Return the index fields that limit a consumer or agent to its own records."""
+def own_party_filter(reader: Principal) -> dict[str, str]:
+    """Return the field and id to which a consumer's or agent's records are limited; empty for other roles."""
     return {f"{reader.role.value}_id": reader.id} if reader.role in {Audience.AGENT, Audience.CONSUMER} else {}

@@ -1,4 +1,4 @@
-"""Records of a grade: the new attempt and contract state, written in one transaction."""
+"""Recording of a grade: the new states of attempt and contract, their events and timers."""
 
 from dataclasses import dataclass, replace
 
@@ -16,16 +16,22 @@ from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import write_outcome
+from aex_verification.handlers.conclude import write_and_publish_outcome
 from aex_verification.handlers.grade_candidate import CurrentAttempt
-from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, VERIFY, RejectionDetails, save_contract
+from aex_verification.handlers.save_contract import (
+    CONCLUDE,
+    DEADLINE,
+    VERIFY,
+    RejectionDetails,
+    save_contract_with_events,
+)
 from aex_verification.measures import ATTEMPTS_TOTAL, VERDICT_LAG_SECONDS, VERDICTS_TOTAL
 from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, FINAL_RESULTS
 from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, FinalResult, GovernanceFacts
 from aex_verification.rules.verdicts import (
     RejectionNotice,
-    make_empty_result,
+    make_indeterminate_result,
     make_rejection_notice,
     permanent_hold_cause,
 )
@@ -33,9 +39,10 @@ from aex_verification.rules.verdicts import (
 
 @dataclass(frozen=True, slots=True)
 class GradeRecorder:
-    """Transaction that records a grade of the attempt `stored_attempt` of the contract `stored`.
+    """Recorder of one grade inside a unit's transaction.
 
-    Each record method returns `current` as it was written.
+    `stored` and `stored_attempt` are contract and attempt as read in the unit. Each record method returns the current
+    attempt as it was written.
     """
 
     deps: Deps
@@ -47,10 +54,14 @@ class GradeRecorder:
 
     @property
     def row(self) -> AttemptRow:
+        """Return the attempt as read in the unit."""
         return self.stored_attempt.record
 
     async def record_verdict(self, result: VerificationResult) -> CurrentAttempt:
-        """Count the verdict, publish a rejection, and prepare a closing contract for governance."""
+        """Record a verdict: count the attempt, and write the new states of attempt and contract.
+
+        A rejection is published with feedback. If the verdict closes the contract, a timer is set for its conclusion.
+        """
         unit, before, ruling = self.unit, self.stored.record.state, self.grade.ruling
         is_fatal = isinstance(ruling, Rejected) and ruling.fatal
         state = apply_verdict(before, result.verdict, result.weighted_score, unit.now, fatal=is_fatal)
@@ -68,7 +79,7 @@ class GradeRecorder:
             unit.emit("output.rejected", row.contract_id, event, row.attempt_id)
         else:
             await self._save_final_result(ruling)
-        save_contract(unit, self.stored, state, rejection)
+        save_contract_with_events(unit, self.stored, state, rejection)
         unit.update(ATTEMPTS, self.stored_attempt, row)
         self._set_timers(state)
         unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.JUDGED)
@@ -78,7 +89,7 @@ class GradeRecorder:
         return replace(self.current, state=state, row=row)
 
     def _judged_row(self, result: VerificationResult, notice: RejectionNotice | None, *, counted: bool) -> AttemptRow:
-        """Return the attempt with its verdict; a pass becomes visible once governance has allowed it."""
+        """Return the attempt with its verdict; a pass is not visible before governance has allowed it."""
         return self.row.model_copy(
             update={
                 "status": AttemptStatus.JUDGED if notice else AttemptStatus.VERIFYING,
@@ -94,14 +105,17 @@ class GradeRecorder:
         )
 
     async def record_invalid(self, ruling: Invalid) -> CurrentAttempt:
-        """Publish the errors of an invalid output, uncounted; the contract ends only past its deadline."""
+        """Write an invalid output with its errors as feedback; it uses no attempt.
+
+        The contract stays open, unless its deadline has passed: then it ends and its outcome is written.
+        """
         unit, feedback = self.unit, render_invalid_output(ruling.errors)
         state = record_invalid_output(self.stored.record.state, unit.now).model_copy(update={"last_feedback": feedback})
         changes = {"status": AttemptStatus.INVALID, "errors": ruling.errors, "feedback": feedback}
         emptied = {"result": None, "facts": GovernanceFacts(), "last_error": None}
         if state.is_final:  # the deadline passed, and nothing was judged before
-            await write_outcome(unit, self.current.awarded, state, None, None)
-        save_contract(unit, self.stored, state)
+            await write_and_publish_outcome(unit, self.current.awarded, state, None, None)
+        save_contract_with_events(unit, self.stored, state)
         row = self.row.model_copy(update=changes | emptied)
         unit.update(ATTEMPTS, self.stored_attempt, row)
         unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.INVALID)
@@ -109,9 +123,10 @@ class GradeRecorder:
         return replace(self.current, state=state, row=row)
 
     async def record_failure(self) -> CurrentAttempt:
-        """Schedule a retry, or hold the attempt: at once where no retry helps.
+        """Record a failed verification: schedule a retry, or hold the attempt if no retry is left or can help.
 
-        An attempt that the named verifier has rejected is never held: it cannot have passed.
+        A candidate that the named verifier rejected is recorded as rejected instead of held, because it cannot have
+        passed.
         """
         result, ruling = self.grade.result, self.grade.ruling
         cause = permanent_hold_cause(result) if result is not None else None
@@ -119,7 +134,9 @@ class GradeRecorder:
         state = record_verification_failure(self.stored.record.state, retries, self.unit.now)
         is_held = state.status is ContractStatus.HELD
         if is_held and isinstance(ruling, Rejected):
-            return await self.record_verdict(reject_indeterminate(result or make_empty_result(self.row, self.unit.now)))
+            return await self.record_verdict(
+                reject_indeterminate(result or make_indeterminate_result(self.row, self.unit.now))
+            )
         if is_held:
             await self._hold(cause or HoldCause.SYSTEM_RETRIES_EXHAUSTED)
         else:
@@ -127,7 +144,7 @@ class GradeRecorder:
             payload = {"contract_id": self.row.contract_id}
             self.unit.set_timer(VERIFY, self.row.attempt_id, self.unit.now + delay, payload)
             self.unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.WAITING)
-        save_contract(self.unit, self.stored, state)
+        save_contract_with_events(self.unit, self.stored, state)
         changes = {
             "status": AttemptStatus.HELD if is_held else AttemptStatus.WAITING,
             "verdict": Verdict.INDETERMINATE if is_held else None,
@@ -151,7 +168,7 @@ class GradeRecorder:
         unit.measures.count(VERDICTS_TOTAL, Verdict.INDETERMINATE)
 
     async def _save_final_result(self, ruling: Ruling | None) -> None:
-        """Save the named verifier's result for the outcome of a pass, or of a hold that may be released."""
+        """Store the named verifier's result, which the outcome of a pass or of a released hold contains."""
         if isinstance(ruling, Accepted):
             attempt_id, contract_id = self.row.attempt_id, self.row.contract_id
             record = FinalResult(attempt_id=attempt_id, contract_id=contract_id, final_result=ruling.final_result)

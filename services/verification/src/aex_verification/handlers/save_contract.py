@@ -1,4 +1,4 @@
-"""Contract states, written with their numbered events in one transaction; names of timers."""
+"""Storage of a contract's state with its numbered events, and the names of its timers."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,18 +12,18 @@ from aex_verification.repository import CONTRACTS, EVENTS, event_key
 from aex_verification.rules.records import ContractRow
 
 DEADLINE = "deadline"
-"""Subject: the contract. Its time is over."""
+"""Timer of a contract's deadline; its subject is the contract."""
 VERIFY = "verify"
-"""Subject: the attempt; payload: `contract_id`. Verify it: a retry, or a worker that was lost."""
+"""Timer that verifies an attempt again; its subject is the attempt, its payload `contract_id`."""
 CHECK = "check"
-"""Subject: the work; payload: a `PendingCheck`. Run the trial that could not run yet."""
+"""Timer that runs the trial of a work again; its subject is the work, its payload a `PendingCheck`."""
 CONCLUDE = "conclude"
-"""Subject: the contract. Call governance about the attempt that the outcome rests on."""
+"""Timer that calls governance about a closing contract; its subject is the contract."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionDetails:
-    """Details of a `verification_rejected` beside the state, under the event's names."""
+    """Fields of the event `verification_rejected` that are not part of the contract's state."""
 
     attempt_id: str
     attempt_counted: bool
@@ -31,10 +31,13 @@ class RejectionDetails:
     message: str | None
 
 
-def save_contract(
+def save_contract_with_events(
     unit: Unit, stored: Stored[ContractRow], state: ContractState, rejection: RejectionDetails | None = None
 ) -> None:
-    """Write the state, and events where a candidate was rejected or the contract became held or final."""
+    """Write the contract's state in the unit, with the numbered events that follow from the change.
+
+    An event is written for a `rejection`, and for a contract that becomes held or final.
+    """
     row = stored.record
     events = list(_events(unit, row, state, rejection))
     for event in events:
@@ -63,7 +66,7 @@ def _events(
 
 
 def _find_attempt(before: ContractState, after: ContractState) -> str | None:
-    """Return the attempt that the contract ends on or is held for; None after an invalid output."""
+    """Return the attempt on which the contract ends or is held; None after an invalid output."""
     attempt_id = after.current_attempt or before.current_attempt
     invalid = after.last_invalid
     return None if invalid is not None and invalid.attempt_id == attempt_id else attempt_id

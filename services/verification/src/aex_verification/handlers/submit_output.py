@@ -1,4 +1,7 @@
-"""Intake of candidates: replays are answered from the store, new ones queued for verification."""
+"""Intake of candidates.
+
+A known candidate gets its earlier attempt; a new one is queued for verification.
+"""
 
 import json
 from collections.abc import Mapping
@@ -22,48 +25,49 @@ from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_runtime.yielding import run_in_thread_if_large
 from aex_verification.deps import Deps
-from aex_verification.handlers.admit import load_contract, require_contract
-from aex_verification.handlers.artifacts import record_uses, resolve_artifacts
-from aex_verification.handlers.close import run_change
-from aex_verification.handlers.save_contract import VERIFY, save_contract
+from aex_verification.handlers.admit import load_or_open_contract, require_contract
+from aex_verification.handlers.artifacts import find_candidate_uploads, record_artifact_uses
+from aex_verification.handlers.close import run_contract_change
+from aex_verification.handlers.save_contract import VERIFY, save_contract_with_events
 from aex_verification.measures import ATTEMPTS_TOTAL
 from aex_verification.repository import ATTEMPTS, CANDIDATES
-from aex_verification.rules.candidates import not_canonical, refuse_excess_claims
+from aex_verification.rules.candidates import make_not_canonical_refusal, refuse_excess_claims
 from aex_verification.rules.records import AttemptRow
 
 AFTER_INVALID = 10.0
-"""Tokens of the replay limit for a candidate after an invalid one: a worker runs for it."""
+"""Tokens of the replay limit for a candidate after an invalid one, because it needs a worker."""
 MAX_SIDE_BYTES = 65_536
-"""Bound of metadata and of claims, each: all of them go to governance, whose requests are bounded too."""
+"""Bytes of JSON of metadata, and of claims; governance, which receives both, limits its requests too."""
 
 
 async def submit_output(
     deps: Deps, agent: Party, contract_id: str, candidate: Candidate, request: IdempotentRequest
 ) -> tuple[Effect, bool]:
-    """Take a candidate in; return the effect on the attempt, and whether the candidate was known already.
+    """Take in a candidate for a contract, once per idempotency key, and queue it for verification.
 
-    A repeat under the same idempotency key returns the same effect. Raises:
+    The effect's resource is the attempt's id. The second result is true if the candidate was known; its earlier
+    attempt is returned. Raises:
     - `Conflict` while another candidate is in progress, or once the contract is closed;
     - `InvalidRequest` for unknown uploads, values that I-JSON cannot hold, and sizes beyond the limits;
     - `RateLimited` for candidates that repeat, or follow invalid ones, too fast;
-    - `TemporarilyUnavailable` for a new candidate where the disk is nearly full.
+    - `TemporarilyUnavailable` for a new candidate when the disk is nearly full.
     """
-    row = await load_contract(deps, contract_id, agent_id=agent.id)
-    uploads = await resolve_artifacts(deps, agent.id, candidate)
+    row = await load_or_open_contract(deps, contract_id, agent_id=agent.id)
+    uploads = await find_candidate_uploads(deps, agent.id, candidate)
     attempt_id, hashes = (
         deps.ids.new("att"),
         await run_in_thread_if_large(candidate, partial(_hash_and_check, candidate)),
     )
     intake = _Intake(deps, agent, contract_id, attempt_id, candidate, *hashes, uploads)
     with continue_caller_or_subject_trace(row.traceparent, "submit output", id_attributes(contract_id)):
-        effect = await run_change(deps, contract_id, request, intake.run)
+        effect = await run_contract_change(deps, contract_id, request, intake.run)
         add_span_attributes(id_attributes(effect.resource_id))
     return effect, intake.is_known
 
 
 @dataclass(slots=True)
 class _Intake:
-    """Transaction that takes one candidate in; it may run more than once, and takes tokens once."""
+    """Transaction that takes in one candidate; if run more than once, it takes rate-limit tokens once."""
 
     deps: Deps
     agent: Party
@@ -77,7 +81,7 @@ class _Intake:
     is_known: bool = False
 
     async def run(self, unit: Unit) -> str:
-        """Return the id of the candidate's attempt, known or new."""
+        """Write a new candidate and its attempt; return the attempt's id, or that of a known candidate."""
         stored = await require_contract(unit, self.contract_id)
         state = stored.record.state
         earlier = find_attempt_by_hash(state, self.candidate_hash)
@@ -93,7 +97,7 @@ class _Intake:
             # An invalid output uses no attempt: without a bound an agent could run the verifier for ever.
             self._take_tokens(AFTER_INVALID)
             self.is_charged = True
-        save_contract(unit, stored, new_state)
+        save_contract_with_events(unit, stored, new_state)
         key = key_of(self.attempt_id)
         await unit.create_large(CANDIDATES, key, self.candidate)
         row = AttemptRow(
@@ -109,16 +113,16 @@ class _Intake:
             received_at=unit.now,
         )
         unit.create(ATTEMPTS, key, row)
-        record_uses(unit, stored.record, self.attempt_id, self.uploads)
-        enqueue(unit, self.deps, self.contract_id, self.attempt_id)
+        record_artifact_uses(unit, stored.record, self.attempt_id, self.uploads)
+        enqueue_attempt(unit, self.deps, self.contract_id, self.attempt_id)
         return self.attempt_id
 
     def _take_tokens(self, tokens: float = 1.0) -> None:
         self.deps.replay_limit.take(self.contract_id, self.deps.clock.now(), tokens)
 
 
-def enqueue(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
-    """Queue an attempt for the workers, and set a timer in case that they lose it."""
+def enqueue_attempt(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
+    """Emit the event that has a worker verify the attempt, and set a timer in case the worker is lost."""
     event = OutputSubmitted(contract_id=contract_id, attempt_id=attempt_id)
     unit.emit("output.submitted", contract_id, event, attempt_id)
     unit.set_timer(VERIFY, attempt_id, unit.now + deps.policy.verification_lease, {"contract_id": contract_id})
@@ -129,7 +133,7 @@ def _hash_and_check(candidate: Candidate) -> tuple[str, str]:
     try:
         hashes = candidate_hash(candidate), output_hash(candidate.output)
     except NotCanonical as error:
-        raise not_canonical(error) from error
+        raise make_not_canonical_refusal(error) from error
     _refuse_oversized(candidate)  # after hashing, which proves that it is JSON
     refuse_excess_claims(candidate.claimed_values)
     return hashes

@@ -1,6 +1,6 @@
-"""Verification of the current attempt: grade it, count it once, and conclude a closing contract.
+"""Verification of a contract's current attempt: grade it, record the grade, conclude the contract.
 
-Runs at least once for each attempt; a later run finds the state changed and does nothing.
+It may run more than once for an attempt. A later run finds the state changed and does nothing.
 """
 
 from contextlib import ExitStack
@@ -23,16 +23,17 @@ from aex_verification.handlers.save_contract import VERIFY
 from aex_verification.measures import VERIFICATION_SECONDS
 from aex_verification.ports import Grade
 from aex_verification.repository import ATTEMPTS, CONTRACTS
-from aex_verification.rules.records import waiting_delay
+from aex_verification.rules.records import compute_retry_delay
 from aex_verification.slow_jobs import SlowJob
 
 _log = structlog.get_logger(__name__)
 
 
 async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
-    """Verify the attempt where it is still the contract's current one, then conclude where it closes.
+    """Grade the attempt and record the grade; conclude the contract if it closes.
 
-    A slow attempt without a free slot waits for its turn, outside of this call.
+    Does nothing unless the attempt is the contract's current one. A slow attempt without a free slot waits for its
+    turn outside of this call.
     """
     if is_in_progress(deps, attempt_id):
         return  # a second delivery; the first one has a timer
@@ -52,12 +53,12 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 def is_in_progress(deps: Deps, attempt_id: str) -> bool:
-    """Return whether this process verifies the attempt, or has it wait for a slot."""
+    """Return whether the attempt is verified, or waits for a slot, in this process."""
     return attempt_id in deps.in_flight or attempt_id in deps.slow_jobs
 
 
 async def _verify(deps: Deps, current: CurrentAttempt, slot: ExitStack) -> None:
-    """Grade the attempt in the slot, then record the grade and conclude a closing contract without it."""
+    """Grade the attempt while holding the slot; then record the grade and conclude a closing contract."""
     contract_id, attempt_id = current.contract_id, current.attempt_id
     with slot:
         started = deps.clock.now()
@@ -81,7 +82,7 @@ async def _conclude(deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 async def _wait_for_slot(deps: Deps, current: CurrentAttempt) -> None:
-    """Have the attempt wait in memory, or by its timer alone where too many wait; nothing is counted."""
+    """Let the attempt wait for a slot in memory, or only by its timer if too many wait; count nothing."""
     contract_id, attempt_id = current.contract_id, current.attempt_id
     may_wait = deps.slow_jobs.may_wait(current.consumer_id)
     delay = await _set_timer(deps, contract_id, attempt_id, deps.policy.lease if may_wait else None)
@@ -102,7 +103,7 @@ async def _wait_for_slot(deps: Deps, current: CurrentAttempt) -> None:
 
 
 async def _verify_in_turn(deps: Deps, contract_id: str, attempt_id: str, slot: ExitStack) -> None:
-    """Verify an attempt that has waited, unless another process did; its timer restarts with its slot."""
+    """Verify an attempt that now has a slot, unless another process did; its timer restarts first."""
     if await _set_timer(deps, contract_id, attempt_id, deps.policy.verification_lease) is None:
         return
     with deps.in_flight.track(attempt_id):
@@ -116,9 +117,9 @@ async def _resume(deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timedelta | None) -> timedelta | None:
-    """Set the timer of an attempt that is still current, and return its delay; None where it is not.
+    """Set the timer of an attempt that is still current, and return its delay; None if it is not.
 
-    Without `delay` it grows with the time that the attempt has waited.
+    With `delay` None it grows with the time that the attempt has waited.
     """
 
     async def set_timer(unit: Unit) -> timedelta | None:
@@ -126,7 +127,7 @@ async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timed
         if stored is None or not _is_current(stored.record.state, attempt_id) or stored.record.state.closing:
             return None
         waited = unit.now - stored.record.state.updated_at
-        backoff = waiting_delay(waited, deps.ids.jitter()) if delay is None else delay
+        backoff = compute_retry_delay(waited, deps.ids.jitter()) if delay is None else delay
         unit.set_timer(VERIFY, attempt_id, unit.now + backoff, {"contract_id": contract_id})
         return backoff
 
@@ -134,7 +135,7 @@ async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timed
 
 
 async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentAttempt | None:
-    """Record the grade; return None where the contract has changed since."""
+    """Record the grade; return None, and write nothing, if the contract has changed meanwhile."""
 
     async def record(unit: Unit) -> CurrentAttempt | None:
         stored = await unit.get(CONTRACTS, key_of(current.contract_id))
@@ -158,7 +159,7 @@ async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentA
 
 
 def _log_result(state: ContractState, attempt_id: str, grade: Grade) -> None:
-    """Log the committed result; a transaction may run more than once and cannot log it."""
+    """Log the committed result. A transaction cannot log it, because it may run more than once."""
     log = _log.bind(contract_id=state.contract_id, attempt_id=attempt_id)
     if state.system_retries:
         error = grade.error or "indeterminate"

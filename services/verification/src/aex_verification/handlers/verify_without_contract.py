@@ -1,4 +1,4 @@
-"""Verdicts without a contract: nothing is stored or charged, and governance is not called."""
+"""Grading without a contract: nothing is stored or charged, and governance is not called."""
 
 import asyncio
 from functools import partial
@@ -18,12 +18,12 @@ from aex_runtime.identity.principals import Principal
 from aex_verification.deps import Deps
 from aex_verification.handlers.examine_candidate import ExaminationInput, examine_candidate
 from aex_verification.ports import Grade, GradeRequest
-from aex_verification.rules.candidates import not_canonical, refuse_excess_claims
+from aex_verification.rules.candidates import make_not_canonical_refusal, refuse_excess_claims
 
 NO_CONTRACT = "none"
-"""Contract id of the result."""
+"""Value of `contract_id` in the result."""
 TIME_LIMIT_S = 120.0
-"""From the request to its verdict, with the wait for a worker: no connection stays open for longer."""
+"""Seconds from the request to its verdict, including the wait for a worker."""
 _MAX_INLINE_BYTES = 16_384
 _BUSY = ("verifier_busy", "the verifier is busy", 2)
 _UNAVAILABLE: dict[str | None, tuple[str, str, int]] = {
@@ -37,22 +37,22 @@ _UNAVAILABLE: dict[str | None, tuple[str, str, int]] = {
         30,
     ),
 }
-"""Code, message and seconds before a retry, by the grade's error."""
+"""Error code, message and seconds before a retry, by the grade's error."""
 _LOST = ("verification_lost", "the verification broke down; nothing is known of the candidate", 30)
 _log = structlog.get_logger(__name__)
 
 
 async def grade_without_contract(
-    deps: Deps, consumer: Principal, body: Any, size: int, time_limit_s: float = TIME_LIMIT_S
+    deps: Deps, consumer: Principal, body: Any, body_bytes: int, time_limit_s: float = TIME_LIMIT_S
 ) -> VerificationResult:
-    """Grade the candidate that `body`, of `size` bytes, describes, as a candidate of a contract.
+    """Grade the output in a request body of `body_bytes` bytes like a candidate of a contract.
 
-    The result may be indeterminate. Raises `InvalidRequest` or `Unprocessable` with all problems, and
-    `TemporarilyUnavailable` where no worker finished.
+    The result may be indeterminate. Raises `InvalidRequest` or `Unprocessable` with all problems of the request, and
+    `TemporarilyUnavailable` if no worker finished in time.
     """
     # Megabytes of schemas, keywords and output are checked off the loop; for few bytes a thread costs more.
     check = partial(_check_request, deps, body)
-    request, candidate = check() if size <= _MAX_INLINE_BYTES else await asyncio.to_thread(check)
+    request, candidate = check() if body_bytes <= _MAX_INLINE_BYTES else await asyncio.to_thread(check)
     attempt_id = deps.ids.new("att")
     grade = await _grade(deps, consumer, request, attempt_id, time_limit_s)
     if grade.result is None:
@@ -105,7 +105,7 @@ async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, atte
 
 
 def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
-    """Return the request, and the hash that an attempt with this candidate would have."""
+    """Return the parsed request, and the hash that a candidate with this content would have."""
     checked = check_verify_request(body, deps.catalog, has_reviewer=deps.reviewer is not None)
     request = checked.request
     if request is None:
@@ -115,4 +115,4 @@ def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
     try:
         return request, candidate_hash(request)
     except NotCanonical as error:
-        raise not_canonical(error) from error
+        raise make_not_canonical_refusal(error) from error

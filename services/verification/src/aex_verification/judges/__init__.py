@@ -1,1 +1,1 @@
-"""Judges of scientific claims: language models behind OpenAI-compatible servers."""
+"""Peer reviewers of scientific claims: language models behind OpenAI-compatible servers."""

@@ -1,6 +1,6 @@
-"""Chat with a language model through pydantic-ai, over a bounded HTTP client.
+"""Requests to a language model through pydantic-ai, over an HTTP client with bounded answers.
 
-Imported only where a reviewer is configured: it takes seconds.
+Imported only if a reviewer is configured, because the import takes seconds.
 """
 
 import json
@@ -24,7 +24,7 @@ from aex_verification.judges.model_reviewer import NoReview, ReviewAnswer, Unans
 from aex_verification.judges.payload import ReviewPayload
 
 MAX_ANSWER_BYTES = 1_000_000
-"""Far more than any review."""
+"""Bytes of an answer; a review is far shorter."""
 Form = Literal["tool", "text"]
 _CODE_BLOCK = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 _SETTINGS: tuple[tuple[type[failures.ModelAPIError], str], ...] = (
@@ -34,13 +34,13 @@ _SETTINGS: tuple[tuple[type[failures.ModelAPIError], str], ...] = (
     (failures.ModelContextWindowExceededError, "AEX_REVIEW_MAX_INPUT_CHARS"),
     (failures.ModelRequestRejectedError, "AEX_REVIEW_MODEL, AEX_REVIEW_OUTPUT or AEX_REVIEW_MAX_OUTPUT_TOKENS"),
 )
-"""Settings for an operator to check, by the kind of refusal; the first match counts. A retry would not help."""
+"""Settings that an operator should check, by the kind of refusal; the first match counts."""
 _NO_JSON = (json.JSONDecodeError, UnicodeDecodeError, APIResponseValidationError)
 _BAD_REQUEST = 400
 
 
 class AnswerTooLarge(httpx2.TransportError):
-    """Answer longer than any review, or compressed although the request excluded that."""
+    """Error for an answer that is too long, or compressed although the request excluded that."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -66,8 +66,11 @@ async def _bound_response(response: httpx2.Response) -> None:
         response.stream = _BoundedStream(response.stream)
 
 
-def bounded_client(timeout_s: float) -> httpx2.AsyncClient:
-    """Return a client with bounded answers that follows no redirect: the key is for one server alone."""
+def make_bounded_client(timeout_s: float) -> httpx2.AsyncClient:
+    """Return an HTTP client with bounded answers.
+
+    It follows no redirect, so that the key reaches only the configured server.
+    """
     return httpx2.AsyncClient(
         timeout=timeout_s,
         follow_redirects=False,
@@ -76,8 +79,11 @@ def bounded_client(timeout_s: float) -> httpx2.AsyncClient:
     )
 
 
-def openai_model(name: str, base_url: str, api_key: str | None, timeout_s: float) -> tuple[Model, AsyncOpenAI]:
-    """Return a model behind an OpenAI-compatible server, and its client, which the caller closes."""
+def make_openai_model(name: str, base_url: str, api_key: str | None, timeout_s: float) -> tuple[Model, AsyncOpenAI]:
+    """Return a model behind an OpenAI-compatible server, and its client, which the caller must close.
+
+    Logging of the libraries is limited to warnings, because they could log candidates.
+    """
     for name_of_logger in ("openai", "httpx2"):  # OPENAI_LOG=debug would have them log candidates
         logging.getLogger(name_of_logger).setLevel(logging.WARNING)
     client = AsyncOpenAI(
@@ -85,19 +91,19 @@ def openai_model(name: str, base_url: str, api_key: str | None, timeout_s: float
         api_key=api_key or "none",  # an own server may need none; the environment's key is for others
         max_retries=0,
         timeout=timeout_s,
-        http_client=bounded_client(timeout_s),
+        http_client=make_bounded_client(timeout_s),
     )
     return OpenAIChatModel(name, provider=OpenAICompatibleProvider("reviewer", openai_client=client)), client
 
 
 class ModelChat:
-    """Conversations with one model about reviews."""
+    """Client that requests reviews from one model, with corrections of unreadable answers."""
 
     def __init__(self, model: Model, form: Form, max_output_tokens: int, corrections: int) -> None:
-        """`corrections` of an unreadable answer are allowed in one conversation.
+        """Create a client that lets the model correct an unreadable answer up to `corrections` times.
 
-        `form` of answers: `tool` is a function call or plain JSON; `text` is plain JSON alone, for servers and models
-        without function calls.
+        With `form` `tool` an answer is a function call or plain JSON. With `text` it is plain JSON, for models without
+        function calls.
         """
         plain = TextOutput(parse_plain_review)
         self._limits = UsageLimits(request_limit=corrections + 1)
@@ -113,7 +119,7 @@ class ModelChat:
         )
 
     async def request_review(self, prompt: Prompt) -> ReviewAnswer:
-        """Return the model's review. Raises `Unanswered` and `Unreadable`."""
+        """Return the model's review, after corrections if necessary. Raises `Unanswered` and `Unreadable`."""
         schema = self._schema if self._form == "text" else ""
         try:
             instructions = prompt.instructions + schema
@@ -123,13 +129,14 @@ class ModelChat:
         except (failures.AgentRunError, UnicodeError) as error:
             raise Unreadable(type(error).__name__) from None
         usage = run.usage
-        return ReviewAnswer(run.output.as_review(), usage.input_tokens, usage.output_tokens)
+        return ReviewAnswer(run.output.to_stored_review(), usage.input_tokens, usage.output_tokens)
 
 
 def parse_plain_review(text: str) -> ReviewPayload:
-    """Return a review from one JSON object, alone or in one code block.
+    """Return the review in a text that is one JSON object, or one code block with it.
 
-    JSON inside of prose is ignored: a candidate may have planted what a model quotes.
+    JSON inside of prose is not read, because a model may quote what a candidate planted. Raises `ModelRetry`, which
+    asks the model for a correction.
     """
     content = text.strip()
     block = _CODE_BLOCK.fullmatch(content)

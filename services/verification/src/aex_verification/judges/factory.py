@@ -1,4 +1,4 @@
-"""Construction of the reviewer that the settings name."""
+"""Construction of the configured reviewer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,9 +19,9 @@ _CORRECTIONS = 2
 def build_reviewer(
     settings: Settings, ids: Ids, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> "ModelReviewer | None":
-    """Return a reviewer that is not entered yet, or None where no model is set; sends no request.
+    """Return the configured reviewer, an async context manager; None if no model is set. Sends no request.
 
-    Raises `BadConfiguration` where a model is set and the extra or the key is missing.
+    Raises `BadConfiguration` if a model is set without its key, or its libraries are not installed.
     """
     if settings.review_model is None:
         return None
@@ -32,7 +32,7 @@ def build_reviewer(
             "that wants none"
         )
     try:
-        from aex_verification.judges.chat import ModelChat, openai_model  # noqa: PLC0415 takes seconds: only where on
+        from aex_verification.judges.chat import ModelChat, make_openai_model  # noqa: PLC0415 takes seconds: only where on
         from aex_verification.judges.model_reviewer import ModelReviewer, ReviewBounds  # noqa: PLC0415 10 ms, the same
     except ImportError as error:
         raise BadConfiguration(
@@ -40,7 +40,7 @@ def build_reviewer(
             f"unset it ({error.name or error})"
         ) from error
     url = settings.review_base_url or _OPENAI
-    model, client = openai_model(settings.review_model, url, key, settings.review_timeout_s)
+    model, client = make_openai_model(settings.review_model, url, key, settings.review_timeout_s)
     chat = ModelChat(model, settings.review_output, settings.review_max_output_tokens, _CORRECTIONS)
     bounds = ReviewBounds(
         timeout_s=settings.review_timeout_s,

@@ -1,4 +1,4 @@
-"""Peer reviewer on a language model, bounded in time, attempts and concurrency."""
+"""Peer reviewer that uses a language model, with limits of time, attempts and concurrency."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,12 +18,12 @@ from aex_runtime.ids import Ids
 _log = structlog.get_logger(__name__)
 _BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=20))
 _LONGEST_WAIT_S = 30.0
-"""Beyond this the contract's own timer retries."""
+"""Longest pause before a retry; if the server demands more, the contract's timer retries later."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswer:
-    """Readable review with its cost in tokens."""
+    """Review by the model, with its cost in tokens."""
 
     review: ScientificReview
     input_tokens: int
@@ -31,7 +31,10 @@ class ReviewAnswer:
 
 
 class NoReview(Exception):
-    """Call without a review. `kind` quotes nothing; a retryable one may be retried after `after_s`."""
+    """Error of a call that returned no review.
+
+    `kind` quotes nothing of the answer. A `retryable` call may be repeated after `after_s` seconds.
+    """
 
     def __init__(self, kind: str, *, retryable: bool, after_s: float = 0.0) -> None:
         super().__init__(kind)
@@ -39,14 +42,17 @@ class NoReview(Exception):
 
 
 class Unreadable(NoReview):
-    """Answer that holds no readable review."""
+    """Error for an answer from which no review can be read."""
 
     def __init__(self, kind: str, *, retryable: bool = False) -> None:
         super().__init__(kind, retryable=retryable)
 
 
 class Unanswered(NoReview):
-    """Call without an answer. `setting` names what an operator checks; then a retry would not help."""
+    """Error of a call without an answer.
+
+    If `setting` is given, an operator should check that setting, and a retry does not help.
+    """
 
     def __init__(self, kind: str, *, after_s: float = 0.0, setting: str | None = None) -> None:
         super().__init__(kind, retryable=setting is None, after_s=after_s)
@@ -54,22 +60,26 @@ class Unanswered(NoReview):
 
 
 class ReviewModel(Protocol):
+    """Language model that writes reviews."""
+
     async def request_review(self, prompt: Prompt) -> ReviewAnswer:
-        """Make one call. Raises `Unanswered` or `Unreadable` alone, whatever the model or its server does."""
+        """Make one call and return the review. Raises only `Unanswered` and `Unreadable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewBounds:
+    """Limits of a reviewer."""
+
     timeout_s: float
     """Time limit of each attempt."""
     attempts: int
     concurrency: int
-    """Reviews at once in this process; others wait."""
+    """Reviews in progress at once in this process; further ones wait."""
     max_input_chars: int
 
 
 class ModelReviewer:
-    """`PeerReviewer` on a language model; logs neither prompts nor answers."""
+    """Peer reviewer that uses a language model. It logs neither prompts nor answers."""
 
     def __init__(
         self,
@@ -80,7 +90,10 @@ class ModelReviewer:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`model`: its name, stored with each verdict. `close` closes the client of `chat`."""
+        """Create a reviewer.
+
+        `model` is the name that is stored with each verdict. `close` closes the client of `chat`.
+        """
         self._model, self._chat, self._bounds, self._ids, self._pause = model, chat, bounds, ids, pause
         self._slots, self._close = asyncio.Semaphore(bounds.concurrency), close
 
@@ -92,7 +105,7 @@ class ModelReviewer:
             await self._close()
 
     async def review(self, brief: ReviewBrief) -> Reviewed:
-        """Return the model's review, or the reason why there is none."""
+        """Return the model's review, or the reason why there is none; failed calls are retried."""
         prompt = render_review_prompt(brief, self._ids.salt()[:32], self._bounds.max_input_chars)
         reviewer = Reviewer(model=self._model, prompt_version=prompt.version)
         try:
@@ -129,7 +142,7 @@ class ModelReviewer:
             await self._pause(pause_s)
 
     def _pause_s(self, error: NoReview, attempt: int) -> float | None:
-        """Return the pause in seconds before the next attempt; None where there is none."""
+        """Return the seconds before the next attempt; None if there is no further attempt."""
         if not error.retryable or attempt >= self._bounds.attempts or error.after_s > _LONGEST_WAIT_S:
             return None
         return max(_BACKOFF.delay(attempt, self._ids.jitter()).total_seconds(), error.after_s)

@@ -1,4 +1,7 @@
-"""Review as a model writes it: checked where a verdict rests on it, cut where it is prose."""
+"""Data model of a review as the language model returns it.
+
+Fields on which a verdict rests are validated; prose is truncated.
+"""
 
 import re
 from typing import Annotated
@@ -18,14 +21,14 @@ _Number = Annotated[float, Field(strict=True)]
 
 
 class _ModelOutput(BaseModel):
-    """Base that refuses NaN and ignores the further fields that some models add."""
+    """Base model that refuses NaN and ignores additional fields."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 # Titles and descriptions, and the name of the class SaidMismatch, are part of the JSON schema that a model receives.
 class SaidMismatch(_ModelOutput):
-    """Mismatch between a claim and the data."""
+    """Claim that the data contradict, as the model reports it."""
 
     model_config = ConfigDict(
         title="SaidMismatch", json_schema_extra={"description": "A claim that the data contradict."}
@@ -38,7 +41,7 @@ class SaidMismatch(_ModelOutput):
 
 
 class ReviewPayload(_ModelOutput):
-    """Review as a model writes it."""
+    """Review as the model returns it."""
 
     model_config = ConfigDict(
         title="SaidReview", json_schema_extra={"description": "Your review of the claimed result."}
@@ -58,8 +61,8 @@ class ReviewPayload(_ModelOutput):
     recommendation: Recommendation
     reasoning: Annotated[str, Field(description="How you came to your verdict, in a few sentences.")] = ""
 
-    def as_review(self) -> ScientificReview:
-        """Return the review for storage: texts cleaned and cut, at most `MAX_ITEMS` of each list."""
+    def to_stored_review(self) -> ScientificReview:
+        """Return the review for storage: without control characters, and with long texts and lists cut."""
         cleaned = {
             "issues": _clean_list(self.issues),
             "value_mismatches": tuple(map(_make_mismatch, self.value_mismatches[:MAX_ITEMS])),
@@ -71,7 +74,7 @@ class ReviewPayload(_ModelOutput):
 
 
 def _make_mismatch(item: SaidMismatch) -> ValueMismatch:
-    """Return a secret mismatch: the model read values recomputed from the consumer's data."""
+    """Return the mismatch marked as secret, because the model read values of the consumer's data."""
     name = None if item.name is None else _clean(item.name, MAX_ITEM_CHARS)
     return ValueMismatch(name=name, claimed=item.claimed, actual=item.actual, severity=item.severity, secret=True)
 

@@ -1,1 +1,1 @@
-"""Verification's decisions: pure functions and frozen models."""
+"""Decisions of verification as pure functions, and the models they need."""

@@ -1,4 +1,4 @@
-"""Limits of a candidate's artifacts and claims, and its context for a named verifier."""
+"""Limits of a candidate's artifacts and claims, and the context that a named verifier receives."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from aex_runtime.errors import InvalidRequest
 from aex_verification.rules.records import AttemptRow
 
 MAX_CLAIMS = 500
-"""Each is reconciled, and may be a mismatch and a violation: results, outcomes and their events hold all of that."""
+"""Claimed values of a candidate; each may become a mismatch and a violation in results and events."""
 
 
 class ArtifactUse(Frozen):
-    """Use of an upload by a candidate; the consumer may read it once it may read the candidate."""
+    """Record that a candidate names an upload, by which a paying consumer may read the upload."""
 
     digest: Sha256
     size: int
@@ -27,10 +27,10 @@ class ArtifactUse(Frozen):
     used_at: Instant
 
 
-def check_artifacts(artifacts: Sequence[Artifact]) -> list[Problem]:
-    """Return the problems apart from uploads: duplicate names, inline content that is too large.
+def find_artifact_problems(artifacts: Sequence[Artifact]) -> list[Problem]:
+    """Return a problem for each duplicate name, and for inline content that is too large.
 
-    Any media type is allowed: what no recomputation reads is an attachment.
+    Uploads are not checked here. Any media type is allowed; files that no statistic reads are attachments.
     """
     problems: list[Problem] = []
     names: set[str] = set()
@@ -47,8 +47,8 @@ def check_artifacts(artifacts: Sequence[Artifact]) -> list[Problem]:
     return problems
 
 
-def check_total_size(artifacts: Sequence[Artifact], uploaded: int) -> list[Problem]:
-    """Return a problem where a candidate's files are too large in all; `uploaded` is in bytes."""
+def find_size_problems(artifacts: Sequence[Artifact], uploaded: int) -> list[Problem]:
+    """Return a problem if artifacts are too large in total; `uploaded` is the size of uploads in bytes."""
     if uploaded + sum(map(inline_size, artifacts)) <= MAX_TOTAL_BYTES:
         return []
     message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of artifacts in all"
@@ -56,7 +56,7 @@ def check_total_size(artifacts: Sequence[Artifact], uploaded: int) -> list[Probl
 
 
 def inline_size(artifact: Artifact) -> int:
-    """Return the decoded size of inline content in bytes."""
+    """Return the decoded size of an artifact's inline content in bytes; 0 without any."""
     if artifact.content_base64 is not None:
         encoded = artifact.content_base64
         return len(encoded) // 4 * 3 - (len(encoded) - len(encoded.rstrip("=")))
@@ -64,8 +64,8 @@ def inline_size(artifact: Artifact) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def not_canonical(error: NotCanonical) -> InvalidRequest:
-    """Return the refusal of a candidate with a value that I-JSON cannot hold, naming its pointer."""
+def make_not_canonical_refusal(error: NotCanonical) -> InvalidRequest:
+    """Return the refusal of a candidate with a value that I-JSON cannot hold, with the value's pointer."""
     return InvalidRequest(
         "not_canonical",
         "The candidate holds a value that JSON cannot carry safely",
@@ -74,16 +74,16 @@ def not_canonical(error: NotCanonical) -> InvalidRequest:
 
 
 def refuse_excess_claims(claims: Mapping[str, Any]) -> None:
-    """Raise `InvalidRequest` beyond `MAX_CLAIMS`."""
+    """Raise `InvalidRequest` for more than `MAX_CLAIMS` claimed values."""
     if len(claims) > MAX_CLAIMS:
         code, message = "too_many_claims", f"At most {MAX_CLAIMS} claimed values"
         raise InvalidRequest(code, message, [Problem(path="/claimed_values", code=code, message=message)])
 
 
 def make_agent_context(work: Work, state: ContractState, attempt: AttemptRow, candidate: Candidate) -> AgentContext:
-    """Return the agent's input, last feedback and attempt number.
+    """Return the context of a named verifier: the agent's input, last feedback and attempt number.
 
-    A candidate that an operator retries keeps the number of the attempt in which it was counted.
+    A candidate that an operator retries keeps its former number.
     """
     before = state.verification.judged.get(attempt.candidate_hash)
     messages = [] if state.last_feedback is None else [{"role": "user", "content": state.last_feedback}]

@@ -1,4 +1,4 @@
-"""Trials of a work's custom code, reference and raw data: records, findings and evaluation data."""
+"""Trials of a work's custom code, reference and raw data: which are due, and what they find."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -15,20 +15,22 @@ from aex_models.work import EvaluationBlob, LintWarning, Problem
 EVALUATION_AREA = "evaluation"
 """Area of the evaluation blobs that work-publisher writes."""
 MAX_LOST = 3
-"""Workers that code may crash, in a sandbox that serves others, before the work is refused."""
+"""Trials whose worker may be lost before a work with custom code is refused."""
 OWN_DATA_ALONE = "own_data_alone"
-"""The linter's code for statistics that rest on agents' files."""
+"""Code of the warning about statistics that are computed from agents' files."""
 _MAX_FINDINGS, _MAX_TEXT = 200, 2_000
 
 
 class TrialFindings(Frozen):
+    """Problems and warnings that a trial found in a work."""
+
     problems: tuple[Problem, ...] = ()
-    """Each of them refuses the work."""
+    """Problems; any of them refuses a work with custom code."""
     warnings: tuple[LintWarning, ...] = ()
 
 
 class WorkCheckRecord(Frozen):
-    """Final record of a work's check; the first one stands."""
+    """Stored findings of a work's trial; they never change."""
 
     work_id: str
     findings: TrialFindings
@@ -36,19 +38,22 @@ class WorkCheckRecord(Frozen):
 
 
 class PendingCheck(Frozen):
-    """Check that waits on its timer."""
+    """Trial that is due or waits for its timer, with counts of failures."""
 
     submitted: WorkSubmitted
     lost: Annotated[int, Field(ge=0)] = 0
-    """Trials whose worker was lost."""
+    """Trials of code whose worker was lost."""
     data_lost: Annotated[int, Field(ge=0)] = 0
-    """Failed trials of its raw data."""
+    """Failed trials of the raw data."""
     waited: Annotated[int, Field(ge=0)] = 0
-    """Delays in all."""
+    """Number of delays, from which the next delay follows."""
 
 
 class UnreadableFindings(ValueError):
-    """Worker's answer that holds no findings; never quoted, as it comes from hostile code."""
+    """Error for a worker's answer without readable findings.
+
+    The answer is never quoted, because hostile code may have written it.
+    """
 
 
 UNRUNNABLE = Problem(
@@ -58,29 +63,29 @@ UNRUNNABLE = Problem(
 )
 
 
-def has_criteria_trial(blob: EvaluationBlob) -> bool:
-    """Return whether custom code runs, or a reference is compared with the criteria."""
+def needs_criteria_trial(blob: EvaluationBlob) -> bool:
+    """Return whether the work has custom code to run, or criteria to try on a reference."""
     evaluation = blob.evaluation
     if evaluation is None:
         return False
     return bool(evaluation.custom_metrics) or (evaluation.reference is not None and blob.success_criteria is not None)
 
 
-def has_data_trial(blob: EvaluationBlob) -> bool:
-    """Return whether the work's statistics run on its own raw data."""
+def needs_data_trial(blob: EvaluationBlob) -> bool:
+    """Return whether the work has raw data of its own on which its statistics can be tried."""
     return blob.science is not None and bool(blob.science.data)
 
 
 def is_slow_trial(blob: EvaluationBlob) -> bool:
-    """Return whether the trial needs a slot for slow grading."""
-    return has_data_trial(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
+    """Return whether the trial runs custom code or reads raw data, and so needs a slot for slow jobs."""
+    return needs_data_trial(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
 
 
-def warn_about_data(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
-    """Return warnings on statistics that the work's own data cannot serve.
+def find_data_warnings(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
+    """Return warnings about statistics that cannot be computed from the work's own data.
 
-    `examination` covers these data alone, without a candidate. Data that are incomplete or unreadable leave every
-    candidate without a verdict. Statistics without any column are computed from the agent's files (`own_data_alone`).
+    `examination` covers these data without a candidate. With unreadable or incomplete data no candidate gets a
+    verdict. Statistics without a column in them are computed from the agent's files (`own_data_alone`).
     """
     found = [_warn_about_problem(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
     return (*found, *_warn_about_recipes(science, domain, examination))
@@ -101,7 +106,7 @@ def _warn_about_problem(science: Science, problem: DataProblem) -> LintWarning:
 
 
 def _warn_about_recipes(science: Science, domain: Domain | None, examination: Examination) -> Iterator[LintWarning]:
-    """Warn where the work names no statistics and its data have no column for the domain's recipes."""
+    """Warn if no data file has a column for any statistic of the domain, and the work names none itself."""
     if domain is None or science.statistics or RECOMPUTE_STATISTICS not in science.checks or examination.problems:
         return
     recipes, computed = [each.name for each in domain.statistics], {each.name for each in examination.recomputed}
@@ -124,7 +129,10 @@ def _pointer_of(science: Science, problem: DataProblem) -> str:
 
 
 def parse_findings(answer: dict[str, Any]) -> TrialFindings:
-    """Return a worker's answer as findings. Raises `UnreadableFindings`."""
+    """Return the findings in a worker's answer.
+
+    Raises `UnreadableFindings`, also for findings that are too many or too long.
+    """
     try:
         found = TrialFindings.model_validate({name: answer[name] for name in TrialFindings.model_fields})
     except (ValueError, KeyError) as error:

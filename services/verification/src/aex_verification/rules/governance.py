@@ -10,12 +10,12 @@ from aex_models.science import ScienceResult
 from aex_verification.rules.records import AttemptRow
 
 MAX_SCIENCE_FINDINGS = 200
-"""Mismatches in a request, the worst first, and likewise violations."""
+"""Mismatches in a request, the worst first; also the limit of violations."""
 _WORST_FIRST = (MismatchSeverity.CRITICAL, MismatchSeverity.MAJOR, MismatchSeverity.MINOR)
 
 
 def summarize_science(science: ScienceResult) -> ScienceFindings:
-    """Return the findings of arithmetic, none of a review: a model's opinion proves no fraud."""
+    """Return the mismatches and violations that arithmetic found; those of a model's review are left out."""
     mismatches = sorted(science.value_mismatches, key=lambda each: _WORST_FIRST.index(each.severity))
     violations = science.domain_violations[:MAX_SCIENCE_FINDINGS]
     return ScienceFindings(
@@ -37,7 +37,10 @@ def _format_mismatch(mismatch: ValueMismatch) -> dict[str, object]:
 def make_validation_request(
     awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate, earlier: Sequence[AttemptRow]
 ) -> ValidationRequest:
-    """Return the request for one attempt, with the judged attempts before it, the oldest first."""
+    """Return the request to governance about an attempt.
+
+    `earlier` are the attempts judged before it, oldest first.
+    """
     award = awarded.award
     return ValidationRequest(
         attempt_id=attempt.attempt_id,

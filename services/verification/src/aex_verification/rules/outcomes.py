@@ -1,4 +1,4 @@
-"""Outcome records, and their export as lines of JSON: records or rollouts."""
+"""Outcome records, and the lines of their export: records or rollouts."""
 
 import json
 from collections.abc import Mapping
@@ -19,21 +19,21 @@ from aex_models.rollout import RolloutMetrics, RolloutResponse, RolloutStep, Rol
 
 MEDIA_TYPE = "application/x-ndjson"
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-"""In ASCII: some readers take U+2028 and the like for the end of a line."""
+"""JSON encoder that writes only ASCII, because some readers end a line at U+2028."""
 _MAX_URL = 2_048
 _DETAILS = ("contract_id", "work_id", "final_status", "attempts_used", "created_at")
 
 
 class OutcomeFormat(StrEnum):
-    """Formats of an export."""
+    """Formats of the export of outcomes."""
 
     JSONL = "jsonl"
     """Outcome records."""
     ROLLOUTS = "rollouts"
-    """`RolloutResponse`s."""
+    """Rollouts (`RolloutResponse`) for reinforcement learning."""
 
 
-def make_outcome(
+def make_outcome_record(
     awarded: ContractAwarded,
     status: ContractStatus,
     result: VerificationResult | None,
@@ -42,7 +42,7 @@ def make_outcome(
     attempts_used: int,
     now: datetime,
 ) -> OutcomeRecord:
-    """Return the record, with its cost under the award's terms."""
+    """Return the outcome record of a contract, with its cost under the award's terms."""
     award, work = awarded.award, awarded.work
     return OutcomeRecord(
         id=f"out_{award.contract_id.removeprefix('ctr_')}",
@@ -65,7 +65,7 @@ def make_outcome(
 
 
 def strip_result(record: OutcomeRecord) -> OutcomeRecord:
-    """Return the record without result, final result and execution metadata, for `store_outcomes: false`."""
+    """Return the record without results and execution metadata, as stored with `store_outcomes: false`."""
     changes: dict[str, Any] = {
         "verification_result": None,
         "final_result": None,
@@ -76,7 +76,10 @@ def strip_result(record: OutcomeRecord) -> OutcomeRecord:
 
 
 def is_paid_for(record: OutcomeRecord | None) -> bool:
-    """Return whether the consumer may read the candidate: the outcome succeeded or costs something."""
+    """Return whether the outcome succeeded or costs something; then its consumer may read the candidate.
+
+    False without a record.
+    """
     if record is None:
         return False
     result = record.verification_result
@@ -87,10 +90,10 @@ def is_paid_for(record: OutcomeRecord | None) -> bool:
 
 
 def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
-    """Return the rollout of a rendered outcome record; None where its reader sees no score.
+    """Return the rollout of an outcome, a record for reinforcement learning; None if there is no score.
 
-    There is no score where nothing was judged, and for an agent whose work gives no feedback: unknown is not 0.
-    One episode has a step for each attempt. The reward, the final weighted score, is on the last step alone.
+    `outcome` has the fields that its reader sees. An episode has one step per attempt, and the weighted score as
+    reward of the last step. There is no score if nothing was judged, or for an agent whose work gives no feedback.
     """
     result = outcome.get("verification_result") or {}
     score: Any = result.get("weighted_score")
@@ -122,7 +125,7 @@ def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
 
 
 def _find_inference_url(outcome: Mapping[str, Any]) -> str:
-    """Return the agent's web address with a correlation id, else the contract's address."""
+    """Return the agent's web address with a correlation id; the contract's `aex:` address if it has none."""
     contract_id = outcome["contract_id"]
     url = outcome.get("execution_metadata", {}).get("inference_url")
     if not isinstance(url, str) or not _is_web_address(url):
@@ -143,8 +146,8 @@ def _is_web_address(text: str) -> bool:
         return False
 
 
-def format_outcome(record: OutcomeRecord, audience: Audience, export_format: OutcomeFormat) -> bytes | None:
-    """Return the record as a line for its audience; None where a rollout would have no score."""
+def format_export_line(record: OutcomeRecord, audience: Audience, export_format: OutcomeFormat) -> bytes | None:
+    """Return the outcome as an export line for this audience; None for a rollout without a score."""
     disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
     if export_format is OutcomeFormat.JSONL:
         return f"{_JSON(project(restore_outcome_thresholds(record), audience, disclosure))}\n".encode()

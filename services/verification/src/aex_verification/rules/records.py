@@ -15,7 +15,7 @@ from aex_outcomes.lifecycle.state import ContractState
 
 
 class ContractRow(Frozen):
-    """Contract with its parties and state. Small, because every step rewrites it."""
+    """Contract with its parties and state. It is small because each step rewrites it."""
 
     contract_id: str
     work_id: str
@@ -24,33 +24,33 @@ class ContractRow(Frozen):
     awarded_at: Instant
     state: ContractState
     events: int = 0
-    """Number of contract events: the `seq` of the last one."""
+    """Number of contract events, which is the `seq` of the last one."""
     traceparent: str | None = None
-    """W3C trace context of its opening, continued by later steps that have no trace of their own."""
+    """W3C trace context of the opening, which later steps without a trace continue."""
 
 
 class GovernanceFacts(Frozen):
-    """Facts on a candidate that governance cannot compute: it never sees evaluation data."""
+    """Facts about a candidate that governance cannot compute, because it has no evaluation data."""
 
     extracted_metrics: dict[str, bool | float | int | None] = {}
-    """Extracted values; None for one that is not a finite number."""
+    """Extracted values; None for a value that is not a finite number."""
     output_text: str | None = None
     other_text: str | None = None
     structured_form: str | None = None
-    """Form for comparison with later outputs, where that is not the text alone."""
+    """Text for comparison with later outputs, if that is not `output_text`."""
     similarities: dict[str, float] = {}
-    """Similarities of earlier judged outputs to this one, by output hash."""
+    """Similarities of earlier judged outputs to this one in [0, 1], by output hash."""
     reference_similarity: ReferenceSimilarity | None = None
     keyword_stats: KeywordStats | None = None
 
     @property
-    def form(self) -> str | None:
-        """Return the form for comparison with other outputs; None where there is none."""
+    def comparison_text(self) -> str | None:
+        """Return the text by which this output is compared with others; None if it has none."""
         return self.structured_form or self.output_text or None
 
 
 class AttemptRow(Frozen):
-    """Verification of a candidate, which is stored beside it and written once."""
+    """Attempt: the verification of one candidate. The candidate itself is stored beside it."""
 
     attempt_id: str
     contract_id: str
@@ -65,67 +65,69 @@ class AttemptRow(Frozen):
     errors: tuple[Problem, ...] = ()
     """Problems of an invalid output."""
     rejected: Rejected | None = None
-    """Ruling of the named verifier while the criteria are not yet graded: it does not run twice."""
+    """Rejection by the named verifier, kept until the criteria are graded so that it does not run twice."""
     result: VerificationResult | None = None
     facts: GovernanceFacts = GovernanceFacts()
     claim_texts: dict[str, str] = {}
-    """Texts of claimed values that the candidate's record holds as numbers."""
+    """Original texts of claimed values whose stored numbers are less exact."""
     platform_latency_ms: float
-    """Total time that the contract had waited for the agent when this candidate arrived."""
+    """Total time in ms that the contract had waited for the agent when this candidate arrived."""
     system_retries: int = 0
-    """Failed verifications; the stage of governance counts its own."""
+    """Failed verifications; calls to governance are counted separately."""
     governance_tries: int = 0
-    """Requests that governance refused since the verdict."""
+    """Requests that governance has refused since the verdict."""
     operator_retries: int = 0
-    """Earlier retries by an operator; orders attempts received at once."""
+    """Retries by an operator before this one; sorts attempts received at the same time."""
     last_error: str | None = None
     received_at: Instant
     judged_at: Instant | None = None
 
 
 class FinalResult(Frozen):
-    """Result of a named verifier for an attempt that passed or may be released. Written once."""
+    """Result of a named verifier for an attempt that passed or may be released; written once."""
 
     attempt_id: str
     contract_id: str
     final_result: Any
-    """Result of the verifier; None if it returned None."""
+    """Value that the verifier returned as result, possibly None."""
 
 
 SYSTEM_BACKOFF = Backoff(first=timedelta(seconds=1), cap=timedelta(seconds=60))
-"""Between the platform's own retries."""
+"""Delays between retries after the platform's own failures."""
 LEASE = timedelta(seconds=90)
 _OVERHEAD = timedelta(seconds=60)
-"""For the verdict, and for writing raw data to files."""
+"""Time for the verdict itself, and for writing raw data to files."""
 _WAITING_CAP = timedelta(seconds=60)
 
 
-def waiting_delay(waited: timedelta, jitter: float) -> timedelta:
-    """Return the delay of the next try at governance or a slot: a quarter of the wait, 1 to 60 s.
+def compute_retry_delay(waited: timedelta, jitter: float) -> timedelta:
+    """Return the delay of the next try after a wait: a quarter of the time waited, from 1 to 60 s.
 
     So a short outage delays little, and a long one causes few calls.
     """
     return Backoff(first=max(timedelta(seconds=1), waited / 4), cap=_WAITING_CAP).delay(1, jitter)
 
 
-def verification_lease(reading: timedelta, reviewing: timedelta) -> timedelta:
-    """Return a lease that outlasts two workers on raw data, both with full time, and the reviewer.
+def compute_verification_lease(reading_limit: timedelta, review_limit: timedelta) -> timedelta:
+    """Return the time after which a verification counts as lost: longer than the slowest one can take.
 
-    The first worker reads both owners' files, the second the consumer's alone. A shorter lease costs a second
-    verification elsewhere, whose equal result is recorded once.
+    `reading_limit` bounds one worker on raw data, of which two may run; `review_limit` bounds the peer review. A
+    shorter lease would only cause a second verification.
     """
-    return max(LEASE, 2 * reading + reviewing + _OVERHEAD)
+    return max(LEASE, 2 * reading_limit + review_limit + _OVERHEAD)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
+    """Limits and switches of the service."""
+
     max_system_retries: int = 5
-    """Retries after the platform's own failure, before an operator decides."""
+    """Retries after the platform's own failures before the attempt is held for an operator."""
     lease: timedelta = LEASE
-    """After this time an unfinished conclusion, or a wait for a slot, counts as lost and is repeated."""
+    """Time after which an unfinished conclusion, or a wait for a slot, counts as lost and is repeated."""
     verification_lease: timedelta = LEASE
-    """After this time an unfinished verification counts as lost and is repeated."""
+    """Time after which an unfinished verification counts as lost and is repeated."""
     governance_check: bool = True
-    """May be off only in the embedded default."""
+    """False if governance is not called; allowed only with embedded backends."""
     store_outcomes: bool = True
-    """May be off only in the embedded default; then outcomes are stored without their results."""
+    """False if outcomes are stored without their results; allowed only with embedded backends."""

@@ -1,4 +1,4 @@
-"""Feedback on rejections, empty results, hold causes, and verdicts that need custom code."""
+"""Rules about verdicts: feedback on rejections, hold causes, and the need for custom code."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,12 +19,12 @@ from aex_outcomes.version import ENGINE_VERSION
 from aex_verification.rules.records import AttemptRow
 
 _MAX_CUSTOM_S = 600.0
-"""For all custom metrics of a work together, however many there are."""
+"""Seconds for all custom metrics of a work together."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionNotice:
-    """Code of a rejection, its feedback, and its summary: None where the work gives none."""
+    """Code and feedback of a rejection, and a summary (`message`) unless the work gives no feedback."""
 
     code: str
     message: str | None
@@ -34,7 +34,10 @@ class RejectionNotice:
 def make_rejection_notice(
     result: VerificationResult, ruling: Ruling | None, verification: VerificationState, work: Work
 ) -> RejectionNotice:
-    """Return the notice by the named verifier's rejection, else by criteria and science gate."""
+    """Return code, summary and feedback of a rejection.
+
+    They follow from the named verifier's ruling if it rejected, else from criteria and science gate.
+    """
     level = work.verification.feedback
     rejection = ruling.rejection if isinstance(ruling, Rejected) else None
     code = rejection.code if rejection else derive_rejection_code(result, work.success_criteria)
@@ -53,7 +56,7 @@ def make_rejection_notice(
     )
 
 
-def make_empty_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
+def make_indeterminate_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
     """Return an indeterminate result without metrics, for an attempt that the engine did not finish."""
     return VerificationResult(
         verification_id=f"ver_{attempt.attempt_id.removeprefix('att_')}",
@@ -69,32 +72,31 @@ def make_empty_result(attempt: AttemptRow, now: datetime) -> VerificationResult:
 
 
 def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
-    """Return whether a verdict waits for custom code."""
+    """Return whether any criterion is a custom metric."""
     return criteria is not None and any(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
-def count_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
-    """Return how many runs of custom code a verdict takes at most."""
+def count_max_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
+    """Return how often a verdict runs custom code at most."""
     if criteria is None or evaluation is None or not evaluation.custom_metrics:
         return 0
     return sum(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
 def custom_time_limit_s(runs: int, timeout_ms: int) -> float:
-    """Return the seconds that so many runs may take in all."""
+    """Return the time limit in seconds for this number of runs of custom code."""
     return min(runs * timeout_ms / 1_000, _MAX_CUSTOM_S)
 
 
 def lacks_sandbox(result: VerificationResult) -> bool:
-    """Return whether a worker could run no custom code at all."""
+    """Return whether custom code could not run at all in the worker, according to the result's errors."""
     return any(each.error is not None and each.error.code == SANDBOX_UNAVAILABLE for each in result.criterion_results)
 
 
 def permanent_hold_cause(result: VerificationResult) -> HoldCause | None:
-    """Return the cause of an indeterminate result that no retry changes; None where one may help.
+    """Return the hold cause of an indeterminate result that no retry would change; None if one may help.
 
-    The reviewer's adapter retries before it calls a review unparsable. An unreachable reviewer is retried later,
-    whatever else the verdict lacks.
+    An unparsable review was retried before. An unreachable reviewer is retried later, whatever else is missing.
     """
     failure = result.science.review_failure if result.science else None
     if failure is ReviewFailure.UNPARSABLE:

@@ -1,1 +1,1 @@
-"""Commands and readings, one a file: load, decide, save and emit."""
+"""Commands and queries on works. A command loads, decides, saves and emits events in one transaction."""

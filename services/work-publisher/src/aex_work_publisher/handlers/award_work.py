@@ -1,4 +1,4 @@
-"""Awards, claims and cancellations of works."""
+"""Awards of works by their consumers, claims by agents, and cancellations before an award."""
 
 from decimal import Decimal
 
@@ -15,34 +15,35 @@ from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.read_work import require_found, require_visible
 from aex_work_publisher.measures import AWARDED_TOTAL
-from aex_work_publisher.repository import find_work, insert_award, read_work, update_work
+from aex_work_publisher.repository import find_committed_work, insert_award, read_work_in_unit, update_work
 from aex_work_publisher.rules import transitions
-from aex_work_publisher.rules.publication import awarded_contract, build_award
+from aex_work_publisher.rules.publication import build_award, build_awarded_event
 from aex_work_publisher.rules.records import WorkRecord
-from aex_work_publisher.rules.transitions import check_claimable, check_price
+from aex_work_publisher.rules.transitions import require_claims_allowed, require_rate_within_max
 
 _log = structlog.get_logger(__name__)
 
 
 def create_award(
-    deps: Deps, unit: Unit, seen: Stored[WorkRecord], contract_id: str, agent_id: str, cpc_rate: Decimal
+    deps: Deps, unit: Unit, stored: Stored[WorkRecord], contract_id: str, agent_id: str, cpc_rate: Decimal
 ) -> str:
-    """Write award, work and event in the unit and return the contract's id.
+    """Award the work to the agent, and return the id of the contract.
 
-    Raises `Conflict` if the work is not open.
+    Writes award and changed work, counts the award and emits `contract.awarded` in the unit. Raises `Conflict` if the
+    work is not open.
     """
-    award = build_award(seen.record, contract_id, agent_id, cpc_rate, deps.fee_rate, unit.now)
+    award = build_award(stored.record, contract_id, agent_id, cpc_rate, deps.fee_rate, unit.now)
     trace = {"traceparent": current_trace_context().get("traceparent")}
-    record = transitions.award(seen.record, award).model_copy(update=trace)
-    update_work(unit, seen, record)
+    record = transitions.apply_award(stored.record, award).model_copy(update=trace)
+    update_work(unit, stored, record)
     insert_award(unit, award)
-    unit.emit("contract.awarded", contract_id, awarded_contract(record, award))
+    unit.emit("contract.awarded", contract_id, build_awarded_event(record, award))
     unit.measures.count(AWARDED_TOTAL)
     return contract_id
 
 
-def log_award(effect: Effect, work_id: str, agent_id: str) -> None:
-    """Log a new award, and bind its contract to the request's further log events."""
+def log_new_award(effect: Effect, work_id: str, agent_id: str) -> None:
+    """Log the award unless the request was a repeat; bind the contract's id to later log events."""
     bind_contextvars(contract_id=effect.resource_id)
     add_span_attributes(id_attributes(effect.resource_id))
     if not effect.is_replay:
@@ -52,48 +53,53 @@ def log_award(effect: Effect, work_id: str, agent_id: str) -> None:
 async def award_work(
     deps: Deps, consumer: Principal, work_id: str, award_request: AwardRequest, request: IdempotentRequest
 ) -> Effect:
-    """Award an open work at a rate within its budget; the effect names the contract.
+    """Award an open work of this consumer to an agent, once per idempotency key.
 
-    Raises `NotFound`, `InvalidRequest` for a rate above `max_cpc`, `Conflict` where the work is not open.
+    The effect's resource is the new contract's id. Raises `NotFound`, `InvalidRequest` for a rate above the work's
+    `max_cpc`, and `Conflict` if the work is not open.
     """
     contract_id = deps.ids.new("ctr")
 
     async def award(unit: Unit) -> str:
-        seen = require_visible(await read_work(unit, work_id), consumer)
-        check_price(seen.record, award_request.cpc_rate)
-        return create_award(deps, unit, seen, contract_id, award_request.agent_id, award_request.cpc_rate)
+        stored = require_visible(await read_work_in_unit(unit, work_id), consumer)
+        require_rate_within_max(stored.record, award_request.cpc_rate)
+        return create_award(deps, unit, stored, contract_id, award_request.agent_id, award_request.cpc_rate)
 
     effect = await run_idempotent(deps.unit_of_work, request, award)
-    log_award(effect, work_id, award_request.agent_id)
+    log_new_award(effect, work_id, award_request.agent_id)
     return effect
 
 
 async def claim_work(deps: Deps, agent: Principal, work_id: str, request: IdempotentRequest) -> Effect:
-    """Award an open work to the agent that asks, at its budget's `max_cpc`; the effect names the contract.
+    """Award an open work to the calling agent at the work's `max_cpc`, once per idempotency key.
 
-    Raises `NotFound`, `Forbidden` where the consumer allows no claims, `Conflict` where the work is not open.
+    The effect's resource is the new contract's id. Raises `NotFound`, `Forbidden` if the consumer allows no claims, and
+    `Conflict` if the work is not open.
     """
     contract_id = deps.ids.new("ctr")
     # An agent that saw the work open and lost the race gets a 409, not a 404.
-    check_claimable(require_visible(await find_work(deps.store, work_id), agent).record)
+    require_claims_allowed(require_visible(await find_committed_work(deps.store, work_id), agent).record)
 
     async def claim(unit: Unit) -> str:
-        seen = require_found(await read_work(unit, work_id))
-        return create_award(deps, unit, seen, contract_id, agent.id, seen.record.work.budget.max_cpc)
+        stored = require_found(await read_work_in_unit(unit, work_id))
+        return create_award(deps, unit, stored, contract_id, agent.id, stored.record.work.budget.max_cpc)
 
     effect = await run_idempotent(deps.unit_of_work, request, claim)
-    log_award(effect, work_id, agent.id)
+    log_new_award(effect, work_id, agent.id)
     return effect
 
 
 async def cancel_work(deps: Deps, consumer: Principal, work_id: str, request: IdempotentRequest) -> Effect:
-    """Cancel a work, idempotently. Raises `NotFound`, `Conflict` for an awarded or refused work."""
+    """Cancel a work of this consumer before its award, once per idempotency key; a cancelled one stays so.
+
+    Raises `NotFound`, and `Conflict` for a work that was awarded or refused.
+    """
 
     async def cancel(unit: Unit) -> str:
-        seen = require_visible(await read_work(unit, work_id), consumer)
-        record = transitions.cancel(seen.record)
-        if record is not seen.record:
-            update_work(unit, seen, record)
+        stored = require_visible(await read_work_in_unit(unit, work_id), consumer)
+        record = transitions.apply_cancellation(stored.record)
+        if record is not stored.record:
+            update_work(unit, stored, record)
         return work_id
 
     effect = await run_idempotent(deps.unit_of_work, request, cancel)

@@ -1,4 +1,4 @@
-"""Reading of works and awards by authorised readers."""
+"""Reads of works and awards. A caller without access gets `NotFound`, as if there were none."""
 
 from typing import Any
 
@@ -13,62 +13,70 @@ from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.repository import ORDER, WORKS, find_award, find_work, get_evaluation
-from aex_work_publisher.rules.publication import awarded_contract, with_secrets
-from aex_work_publisher.rules.records import WorkRecord, may_see, visible_sets
+from aex_work_publisher.repository import ORDER, WORKS, find_award, find_committed_work, load_evaluation_data
+from aex_work_publisher.rules.publication import build_awarded_event, with_secrets
+from aex_work_publisher.rules.records import WorkRecord, may_see, visible_index_filters
 
 
 def require_visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
-    """Return the work, where it is there and `reader` may know of it. Raises `NotFound`."""
+    """Return the work if it exists and `reader` may see it. Raises `NotFound` otherwise."""
     if found is not None and not may_see(found.record, reader):
         found = None
     return require_found(found)
 
 
 def require_found(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
-    """Return the work, where it is there. Raises `NotFound`."""
+    """Return the work if it exists. Raises `NotFound` otherwise."""
     if found is None:
         raise NotFound("work_not_found", "There is no such work")
     return found
 
 
 async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
-    """Return a work; with its evaluation data for its consumer alone."""
-    record = require_visible(await find_work(deps.store, work_id), reader).record
+    """Return a work; for its consumer with the secret evaluation data and the findings of its check.
+
+    Raises `NotFound` also if the reader may not see the work.
+    """
+    record = require_visible(await find_committed_work(deps.store, work_id), reader).record
     if reader.role is not Audience.CONSUMER or record.evaluation is None:
         return record.work
-    return with_secrets(record, await get_evaluation(deps.blobs, record.evaluation))
+    return with_secrets(record, await load_evaluation_data(deps.blobs, record.evaluation))
 
 
 async def list_works(deps: Deps, reader: Principal, status: WorkStatus | None, paging: PageRequest) -> bytes:
-    """Return a page, as JSON, of the works that `reader` may see, newest first, without evaluation data."""
+    """Return a page of the works that `reader` may see as JSON, newest first.
+
+    Evaluation data and science are left out. `status` None means any status.
+    """
 
     async def render(pages: PageReader, record: WorkRecord) -> dict[str, Any]:
         return await pages.run_in_thread_if_large(lambda: _without_secrets(project(record.work, reader.role)))
 
-    return await read_page_as_json(deps.store, Listing(WORKS, visible_sets(reader, status), ORDER), paging, render)
+    return await read_page_as_json(
+        deps.store, Listing(WORKS, visible_index_filters(reader, status), ORDER), paging, render
+    )
 
 
 def _without_secrets(item: dict[str, Any]) -> dict[str, Any]:
-    """Remove fields whose secrets the list does not load: they would look empty or incomplete."""
+    """Return the item without `evaluation` and `science`, whose secret parts a list does not load."""
     return {name: value for name, value in item.items() if name not in {"evaluation", "science"}}
 
 
 async def get_award(deps: Deps, party: Principal, contract_id: str) -> Award:
-    """Return an award, for the two that it binds. Raises `NotFound`."""
+    """Return the award of a contract to its consumer or its agent. Raises `NotFound` for any other caller."""
     award = await find_award(deps.store, contract_id)
     if award is None or party.id not in {award.consumer.id, award.agent_id}:
         raise NotFound("award_not_found", "There is no such award")
     return award
 
 
-async def get_awarded_contract(deps: Deps, contract_id: str) -> tuple[ContractAwarded, str | None]:
-    """Return the data of `contract.awarded` and the award's trace, for services ahead of the event.
+async def get_award_event_and_trace(deps: Deps, contract_id: str) -> tuple[ContractAwarded, str | None]:
+    """Return the data of a contract's `contract.awarded` event, and the award's W3C trace context or None.
 
-    Raises `NotFound`.
+    Verification calls this when it needs a contract before the event has arrived. Raises `NotFound`.
     """
     award = await find_award(deps.store, contract_id)
-    found = await find_work(deps.store, award.work_id) if award else None
+    found = await find_committed_work(deps.store, award.work_id) if award else None
     if award is None or found is None:
         raise NotFound("award_not_found", "There is no such award")
-    return awarded_contract(found.record, award), found.record.traceparent
+    return build_awarded_event(found.record, award), found.record.traceparent

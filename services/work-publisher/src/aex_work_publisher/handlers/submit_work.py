@@ -1,4 +1,4 @@
-"""Publication and validation of works, with the check of their raw data."""
+"""Publication of works, their validation without publication, and the check of the raw data they name."""
 
 import asyncio
 import re
@@ -21,32 +21,41 @@ from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.measures import SUBMITTED_TOTAL
-from aex_work_publisher.repository import DATA_AREA, UPLOADS, create_work, put_evaluation
-from aex_work_publisher.rules.publication import build_record, resubmission, secrets_of, submitted_event, with_secrets
+from aex_work_publisher.repository import DATA_AREA, UPLOADS, insert_work, store_evaluation_data
+from aex_work_publisher.rules.publication import (
+    build_evaluation_blob,
+    build_submitted_event,
+    build_work_record,
+    rebuild_submission_body,
+    with_secrets,
+)
 from aex_work_publisher.rules.records import WorkRecord
 
 _MAX_FILES = 10
-"""More of them are refused for their number."""
+"""Files of one work whose uploads are looked up; a longer list is refused by the check of the submission."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def uploads_of(deps: Deps) -> Uploads:
-    """Return the service's uploads."""
+def make_uploads(deps: Deps) -> Uploads:
+    """Return the access to the raw data files that consumers uploaded."""
     return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
-async def own_upload_size(deps: Deps, reader: Principal, digest: str) -> int | None:
-    """Return the size of what the reader uploaded itself."""
-    found = await uploads_of(deps).find(reader.role, reader.id, [digest])
+async def find_own_upload_size(deps: Deps, reader: Principal, digest: str) -> int | None:
+    """Return the size in bytes of a file that the reader uploaded; None without such an upload."""
+    found = await make_uploads(deps).find(reader.role, reader.id, [digest])
     return found[digest].size if found else None
 
 
-async def check_data(deps: Deps, consumer: Principal, body: Any, checked: Checked) -> Checked:
-    """Return the check of a submission, and whether `science.data` names files that its consumer uploaded."""
+async def add_data_problems(deps: Deps, consumer: Principal, body: Any, checked: Checked) -> Checked:
+    """Return the check with a problem for each file in `science.data` that the consumer has not uploaded.
+
+    Files that are too large in total are a problem too. With any new problem the result has no submission and no quote.
+    """
     named = _named_digests(body)
     if not named:
         return checked
-    found = await uploads_of(deps).find(Audience.CONSUMER, consumer.id, named.values())
+    found = await make_uploads(deps).find(Audience.CONSUMER, consumer.id, named.values())
     problems = missing_upload_problems(list(named.items()), found, "/v1/artifacts")
     if total_size(named.values(), found) > MAX_TOTAL_BYTES:
         message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of data in all"
@@ -58,7 +67,7 @@ async def check_data(deps: Deps, consumer: Principal, body: Any, checked: Checke
 
 
 def _named_digests(body: Any) -> dict[str, str]:
-    """Return the digests that a submission names, by JSON pointer. Other problems are found elsewhere."""
+    """Return the well-formed SHA-256 digests in `science.data`, by the JSON pointer of each."""
     science = body.get("science") if isinstance(body, Mapping) else None
     data = science.get("data") if isinstance(science, Mapping) else None
     files = enumerate(data[:_MAX_FILES]) if isinstance(data, list) else ()
@@ -71,37 +80,38 @@ _OFF_LOOP_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A submission as it was parsed from JSON, and how long it was."""
+    """Submission parsed from JSON, and its length in bytes."""
 
     value: Any
     size: int
 
 
-async def check_work(deps: Deps, consumer: Principal, body: Body) -> Checked:
-    """Check a submission and its data; return problems, warnings and quote.
+async def check_submission_and_data(deps: Deps, consumer: Principal, body: Body) -> Checked:
+    """Return problems, warnings and price quote of a submission, including its raw data.
 
-    A large one may hold megabytes of schemas and keywords, so it is checked in a thread. For a small one the
-    switch to a thread would take longer than the check.
+    A submission above 16 KB is checked in a thread: it may hold megabytes of schemas. For a small one a thread costs
+    more than the check.
     """
     is_large = body.size > _OFF_LOOP_BYTES
     checked = await asyncio.to_thread(deps.check, body.value) if is_large else deps.check(body.value)
-    return await check_data(deps, consumer, body.value, checked)
+    return await add_data_problems(deps, consumer, body.value, checked)
 
 
 async def validate_work(deps: Deps, consumer: Principal, body: Body) -> WorkValidation:
-    """Return the result that `submit_work` would have. Stores nothing."""
-    found = await check_work(deps, consumer, body)
+    """Return problems, warnings and quote that `submit_work` would find. Stores nothing."""
+    found = await check_submission_and_data(deps, consumer, body)
     return WorkValidation(valid=not found.problems, problems=found.problems, warnings=found.warnings, quote=found.quote)
 
 
 async def submit_work(
     deps: Deps, consumer: Principal, body: Body, request: IdempotentRequest
 ) -> tuple[Effect, Work | WorkAnswer]:
-    """Publish the work in `body`; the effect names the work.
+    """Publish a work, once per idempotency key; the effect's resource is the work's id.
 
-    Raises `InvalidRequest` or `Unprocessable` with every problem, and `TemporarilyUnavailable` where the disk is
-    nearly full. A repeat returns the work of the first request, without warnings and quote if the catalog no longer
-    knows the work's metrics.
+    Stores work and evaluation data, and emits `work.submitted`. The second result is the work, with warnings and
+    quote. A repeat returns the first work, without them if its metrics no longer exist. Raises:
+    - `InvalidRequest` or `Unprocessable` with every problem of the submission;
+    - `TemporarilyUnavailable` when the disk is nearly full.
     """
     work_id = deps.ids.new("work")
     accepted: tuple[WorkSubmission, Checked, EvaluationRef | None] | None = None
@@ -115,9 +125,9 @@ async def submit_work(
         accepted = accepted or await _accept(deps, consumer, body)
         submission, _, evaluation = accepted
         party = Party(id=consumer.id, org=consumer.org)
-        written = build_record(submission, work_id, party, evaluation, unit.now)
-        create_work(unit, written)
-        unit.emit("work.submitted", work_id, submitted_event(written))
+        written = build_work_record(submission, work_id, party, evaluation, unit.now)
+        insert_work(unit, written)
+        unit.emit("work.submitted", work_id, build_submitted_event(written))
         unit.measures.count(SUBMITTED_TOTAL)
         return work_id
 
@@ -125,19 +135,24 @@ async def submit_work(
     bind_contextvars(work_id=effect.resource_id)
     if effect.is_replay or accepted is None or written is None:
         work = await get_work(deps, consumer, effect.resource_id)
-        return effect, _answer(work, await check_work(deps, consumer, Body(resubmission(work), body.size)))
+        return effect, _answer(
+            work, await check_submission_and_data(deps, consumer, Body(rebuild_submission_body(work), body.size))
+        )
     submission, checked, _ = accepted
     return effect, _answer(with_secrets(written, submission), checked)
 
 
 async def _accept(deps: Deps, consumer: Principal, body: Body) -> tuple[WorkSubmission, Checked, EvaluationRef | None]:
-    """Return the submission, its check and where its secrets are stored. Raises as `submit_work` does."""
-    checked = await check_work(deps, consumer, body)
+    """Return the valid submission, its check, and the reference to its stored secrets.
+
+    Raises as `submit_work` does.
+    """
+    checked = await check_submission_and_data(deps, consumer, body)
     if checked.submission is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_work", summarize_problems(checked.problems), checked.problems)
-    secrets = secrets_of(checked.submission, deps.ids.salt)
-    reference = await put_evaluation(deps.blobs, secrets) if secrets else None
+    secrets = build_evaluation_blob(checked.submission, deps.ids.salt)
+    reference = await store_evaluation_data(deps.blobs, secrets) if secrets else None
     return checked.submission, checked, reference
 
 

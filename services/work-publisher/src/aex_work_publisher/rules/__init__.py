@@ -1,1 +1,1 @@
-"""Pure decisions: who may see a work, and where it may go from where it stands."""
+"""Decisions of work-publisher as pure functions: records, transitions of status, visibility."""

@@ -1,4 +1,4 @@
-"""Records, secrets and events made from a submission, and awards made from a record."""
+"""Conversion of a submission to its records and events, and of a work to its award."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -13,8 +13,11 @@ from aex_models.work import CheckedWork, EvaluationBlob, EvaluationRef, Work, Wo
 from aex_work_publisher.rules.records import WorkRecord
 
 
-def secrets_of(submission: WorkSubmission, salt: Callable[[], str]) -> EvaluationBlob | None:
-    """Return the content of the evaluation blob; None for a submission without secrets."""
+def build_evaluation_blob(submission: WorkSubmission, salt: Callable[[], str]) -> EvaluationBlob | None:
+    """Return the secrets of a submission for their blob; None if it has none.
+
+    With custom code, or criteria and a reference, the blob also holds input and criteria, for verification's trial.
+    """
     if submission.evaluation is None and submission.science is None:
         return None
     blob = EvaluationBlob(salt=salt(), evaluation=submission.evaluation, science=submission.science)
@@ -24,10 +27,10 @@ def secrets_of(submission: WorkSubmission, salt: Callable[[], str]) -> Evaluatio
     return blob.model_copy(update={"input": submission.input, "success_criteria": submission.success_criteria})
 
 
-def build_record(
+def build_work_record(
     submission: WorkSubmission, work_id: str, consumer: Party, evaluation: EvaluationRef | None, now: datetime
 ) -> WorkRecord:
-    """Return the work as it is kept. It is open at once, unless its custom code has to be tried first."""
+    """Return the record of a new work: open, or `checking` until its custom code has been tried."""
     checking = _has_custom_code(submission.evaluation)
     work = Work(
         work_id=work_id,
@@ -48,7 +51,7 @@ def build_record(
 
 
 def with_secrets(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -> Work:
-    """Return the work as its consumer sees it: with evaluation data, science and findings of its check."""
+    """Return the work for its consumer: with evaluation data, secret science and findings of its check."""
     work = record.work.model_copy(update={"evaluation": secrets.evaluation, "science": secrets.science})
     if record.check is None:
         return work
@@ -56,8 +59,8 @@ def with_secrets(record: WorkRecord, secrets: WorkSubmission | EvaluationBlob) -
     return CheckedWork(**fields, problems=record.check.problems, warnings=record.check.warnings)
 
 
-def submitted_event(record: WorkRecord) -> WorkSubmitted:
-    """Return the data of `work.submitted`."""
+def build_submitted_event(record: WorkRecord) -> WorkSubmitted:
+    """Return the data of the event `work.submitted`."""
     return WorkSubmitted(
         work_id=record.work.work_id,
         has_cpa=record.work.success_criteria is not None,
@@ -68,8 +71,11 @@ def submitted_event(record: WorkRecord) -> WorkSubmitted:
     )
 
 
-def resubmission(work: Work) -> dict[str, Any]:
-    """Return the body that a work, its secrets included, came from: to be linted and quoted once more."""
+def rebuild_submission_body(work: Work) -> dict[str, Any]:
+    """Return the body of a submission that would publish this work, to check and price it a second time.
+
+    `work` has its secrets.
+    """
     return work.model_dump(mode="json", include=set(WorkSubmission.model_fields), exclude_none=True)
 
 
@@ -87,7 +93,10 @@ def _has_custom_code(evaluation: Evaluation | None) -> bool:
 def build_award(
     record: WorkRecord, contract_id: str, agent_id: str, cpc_rate: Decimal, fee_rate: Decimal, now: datetime
 ) -> Award:
-    """Return the award of a work at a rate. All terms are frozen in it; the deadline counts from now."""
+    """Return the award of a work to an agent, with the work's terms at this rate.
+
+    The deadline counts from `now`.
+    """
     return Award(
         contract_id=contract_id,
         work_id=record.work.work_id,
@@ -100,8 +109,8 @@ def build_award(
     )
 
 
-def awarded_contract(record: WorkRecord, award: Award) -> ContractAwarded:
-    """Return the data of `contract.awarded`: the work in the state of its award."""
+def build_awarded_event(record: WorkRecord, award: Award) -> ContractAwarded:
+    """Return the data of the event `contract.awarded`; its work has the status `awarded`."""
     return ContractAwarded(
         award=award,
         work=record.work.model_copy(update={"status": WorkStatus.AWARDED}),

@@ -1,4 +1,4 @@
-"""The stored record of a work, and its visibility."""
+"""Stored records of works, and which works a caller may see."""
 
 from collections.abc import Mapping
 
@@ -12,25 +12,25 @@ from aex_runtime.identity.principals import Principal
 
 
 class StoredCheck(Frozen):
-    """Verification's findings about a work. Only the work's consumer reads them."""
+    """Problems and warnings that verification found in a work. Only the work's consumer reads them."""
 
     problems: tuple[Problem, ...] = ()
     warnings: tuple[LintWarning, ...] = ()
 
 
 class WorkRecord(Frozen):
-    """A work without its secrets, with who owns it, who has it, and where its evaluation data lie."""
+    """Stored work with its consumer and, after an award, its contract and agent."""
 
     work: Work
-    """Never with evaluation data, and with no secret of its science: those lie in the evaluation blob alone."""
+    """Work without evaluation data and without secret science, which are only in the evaluation blob."""
     consumer: Party
     evaluation: EvaluationRef | None = None
     check: StoredCheck | None = None
-    """Apart from the work, which others see too."""
+    """Result of verification's check. It is not part of the work because only the consumer sees it."""
     contract_id: str | None = None
     agent_id: str | None = None
     traceparent: str | None = None
-    """W3C trace context of the award: where the contract's own trace begins."""
+    """W3C trace context of the award, in which the contract's trace starts."""
 
     @model_validator(mode="after")
     def _without_secrets(self) -> "WorkRecord":
@@ -41,12 +41,15 @@ class WorkRecord(Frozen):
 
     @property
     def status(self) -> WorkStatus:
-        """The work's status."""
+        """Return the status of the work."""
         return self.work.status
 
 
 def may_see(record: WorkRecord, reader: Principal) -> bool:
-    """Return whether `reader` may see the work: consumers their own, agents open ones and their own."""
+    """Return whether `reader` may see the work.
+
+    A consumer sees its own works. An agent sees open works and those awarded to it. Other roles see none.
+    """
     if reader.role is Audience.CONSUMER:
         return record.consumer.id == reader.id
     if reader.role is Audience.AGENT:
@@ -54,8 +57,11 @@ def may_see(record: WorkRecord, reader: Principal) -> bool:
     return False
 
 
-def visible_sets(reader: Principal, status: WorkStatus | None) -> tuple[Mapping[str, str], ...]:
-    """Return the index fields of the works that `reader` may list, as disjoint sets."""
+def visible_index_filters(reader: Principal, status: WorkStatus | None) -> tuple[Mapping[str, str], ...]:
+    """Return the queries of the works that `reader` may list, each as index fields with their values.
+
+    No work matches two of them. `status` None means any status.
+    """
     if reader.role is Audience.CONSUMER:
         own = {"consumer_id": reader.id}
         return (own if status is None else {**own, "status": status.value},)

@@ -1,4 +1,7 @@
-"""Transitions of a work. Each function returns the next record, or the same if nothing changes."""
+"""Transitions of a work's status.
+
+Each function returns the next record; the same object means no change.
+"""
 
 from decimal import Decimal
 
@@ -13,14 +16,14 @@ _UNAWARDED = {WorkStatus.CHECKING, WorkStatus.OPEN}
 
 
 class OtherContract(Exception):
-    """An event about another work's contract."""
+    """Error for an event of a contract that is not the work's."""
 
 
 class NotAwardedYet(Exception):
-    """An event that arrived before the work's award."""
+    """Error for an event of a contract that arrived before the work's award was stored."""
 
 
-def check_price(record: WorkRecord, cpc_rate: Decimal) -> None:
+def require_rate_within_max(record: WorkRecord, cpc_rate: Decimal) -> None:
     """Raise `InvalidRequest` for a rate above the budget's `max_cpc`."""
     most = record.work.budget.max_cpc
     if cpc_rate > most:
@@ -29,14 +32,14 @@ def check_price(record: WorkRecord, cpc_rate: Decimal) -> None:
         raise InvalidRequest("cpc_rate_above_max", message, [problem])
 
 
-def check_claimable(record: WorkRecord) -> None:
-    """Raise `Forbidden` if the work does not allow claims."""
+def require_claims_allowed(record: WorkRecord) -> None:
+    """Raise `Forbidden` if the work's consumer does not allow agents to claim it."""
     if not record.work.allow_claims:
         raise Forbidden("claims_not_allowed", "this work is awarded by its consumer")
 
 
-def award(record: WorkRecord, award: Award) -> WorkRecord:
-    """Return the work, given away. Raises `Conflict` where it is not open."""
+def apply_award(record: WorkRecord, award: Award) -> WorkRecord:
+    """Return the work as awarded under this award. Raises `Conflict` if it is not open."""
     if record.status is WorkStatus.CHECKING:
         message = "the work is checking, not open: its custom metrics are being tried; award it once it is open"
         raise Conflict("work_not_open", message, retry_after_s=_CHECKED_SOON_S)
@@ -46,8 +49,8 @@ def award(record: WorkRecord, award: Award) -> WorkRecord:
     return moved.model_copy(update={"contract_id": award.contract_id, "agent_id": award.agent_id})
 
 
-def cancel(record: WorkRecord) -> WorkRecord:
-    """Return the work, called off before an award. Raises `Conflict` after one."""
+def apply_cancellation(record: WorkRecord) -> WorkRecord:
+    """Return the work as cancelled by its consumer. Raises `Conflict` after an award or a refusal."""
     if record.status in _UNAWARDED:
         return _with_status(record, WorkStatus.CANCELLED)
     if record.status is WorkStatus.CANCELLED:
@@ -56,9 +59,10 @@ def cancel(record: WorkRecord) -> WorkRecord:
 
 
 def apply_check(record: WorkRecord, ok: bool, check: StoredCheck) -> WorkRecord:
-    """Return the work after its check by verification, which counts once.
+    """Return the work with verification's first check of it; a later check changes nothing.
 
-    A work in status `checking` becomes open or refused. An open one, without custom code, only stores the warnings.
+    A work in status `checking` becomes open, or refused if `ok` is false. Another status stays, and the check is
+    stored if it has findings.
     """
     if record.check is not None:
         return record
@@ -68,10 +72,10 @@ def apply_check(record: WorkRecord, ok: bool, check: StoredCheck) -> WorkRecord:
     return checked if check.problems or check.warnings else record
 
 
-def end_contract(record: WorkRecord, contract_id: str, status: WorkStatus) -> WorkRecord:
-    """Return the work in the status that its contract ended with.
+def apply_contract_end(record: WorkRecord, contract_id: str, status: WorkStatus) -> WorkRecord:
+    """Return an awarded work in the status in which its contract ended; another status stays.
 
-    Raises `NotAwardedYet`, and `OtherContract` for the contract of another work.
+    Raises `NotAwardedYet` before the award, and `OtherContract` for a contract that is not the work's.
     """
     if record.contract_id is None:
         raise NotAwardedYet

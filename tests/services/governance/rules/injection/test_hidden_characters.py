@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from aex_governance.rules.injection.hidden_characters import hidden_characters
+from aex_governance.rules.injection.hidden_characters import find_hidden_characters
 
 LIMITS = {"min_zero_width": 1, "min_stray_selectors": 1, "min_private_run": 2}
 HEBREW = "\u05e9\u05dc\u05d5\u05dd"
@@ -12,7 +12,7 @@ EMBEDDED, POPPED, ISOLATED, ENDED = "\u202b", "\u202c", "\u2067", "\u2069"
 
 
 def kinds(text: str, limits: Mapping[str, int] = LIMITS) -> list[str]:
-    return [kind for kind, _, _ in hidden_characters(text, limits)]
+    return [kind for kind, _, _ in find_hidden_characters(text, limits)]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_balanced_controls_around_right_to_left_text_are_honest(text: str) -> No
 )
 def test_unbalanced_control_is_found_at_its_position(text: str, sign: str) -> None:
     position = text.index(sign)
-    assert list(hidden_characters(text, LIMITS)) == [("bidi_control", position, position + 1)]
+    assert list(find_hidden_characters(text, LIMITS)) == [("bidi_control", position, position + 1)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aex_governance.rules.injection.plain_text import read_plain_text
+from aex_governance.rules.injection.plain_text import normalize_with_offsets
 from aex_governance.rules.judge_injection import check
 from tests.examples import examples
 from tests.services.governance.requests import case
@@ -53,7 +53,7 @@ def test_any_text_gives_bounded_evidence_and_no_error(text: str) -> None:
 @given(TEXTS)
 @settings(max_examples=examples(50))
 def test_offsets_lead_back_into_the_original_in_order(text: str) -> None:
-    plain = read_plain_text(text)
+    plain = normalize_with_offsets(text)
     origins = [plain.origin(offset) for offset in range(len(plain.text))]
     assert origins == sorted(origins)
     assert all(0 <= origin < len(text) for origin in origins)

@@ -1,1 +1,1 @@
-"""Detectors of text that addresses a grader."""
+"""Detectors of candidate text that tries to influence its grader."""

@@ -1,8 +1,11 @@
-"""Detection of characters that a reader does not see and a machine reads.
+"""Detection of characters that machines read and readers do not see.
 
-Honest are joiners and direction marks of scripts that need them, a joiner between German letters (f‌l), emoji sequences
-and flags. So are closed isolates and embeddings in text with right-to-left letters. Also honest are a byte order mark,
-soft hyphens, invisible operators of mathematics, and single private-use signs (icons).
+These uses are honest and not reported:
+- joiners and direction marks in scripts that need them;
+- a joiner between German letters (f‌l), emoji sequences and flags;
+- closed isolates and embeddings in text with right-to-left letters;
+- byte order marks, soft hyphens and invisible operators of mathematics;
+- single private-use characters (icons).
 """
 
 import re
@@ -30,7 +33,7 @@ _RUNS = {
 _CONTROL = re.compile("[\u202a\u202b\u202c\u2066-\u2069]")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _LIGATURE = re.compile("[fF]\u200c[fijltbhkFIJLTBHK]")
-"""A joiner that keeps German letters apart."""
+"""Zero-width non-joiner that keeps two German letters from forming a ligature."""
 _FLAGS = {
     f"\U0001f3f4{''.join(chr(0xE0000 + ord(letter)) for letter in code)}\U000e007f"
     for code in ("gbeng", "gbsct", "gbwls")
@@ -38,8 +41,11 @@ _FLAGS = {
 _CLOSING = {"\u202c": "\u202a\u202b", "\u2069": "\u2066\u2067\u2068"}
 
 
-def hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and span of hidden characters in an original text. One pass per kind."""
+def find_hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of each suspicious run of hidden characters in a text, kind by kind.
+
+    The text is as the agent wrote it, not normalised.
+    """
     if text.isascii():
         return
     yield from _controls(text)
@@ -58,7 +64,7 @@ def hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator[tupl
 
 
 def _controls(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield embeddings and isolates that are unbalanced, or in a text with one direction."""
+    """Yield embeddings and isolates that are not closed, or in text without right-to-left letters."""
     mixed = bool(re2.compile(_RIGHT_TO_LEFT).search(text))
     stack: list[tuple[str, int, int]] = []
     for found in _CONTROL.finditer(text):
@@ -75,7 +81,7 @@ def _controls(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_stray(found: str) -> bool:
-    """Return whether selectors stand in a row, or after a character without variants."""
+    """Return whether variation selectors are repeated, or follow a character that has no variants."""
     base, selectors = found[0], found[1:]
     if len(selectors) > 1:
         return True

@@ -1,4 +1,4 @@
-"""Recognition of mentions: text that is quoted, reported or given as an example."""
+"""Recognition of mentions: suspicious text that is only quoted, reported or given as an example."""
 
 import re
 from bisect import bisect_right
@@ -36,12 +36,15 @@ _QUOTATION = (
     rf"|({_MARKED})|(?:^|[\s(\[=—–:,>|])(\"(?:\n?[^\n\"])*\"|'(?:\n?[^\n']|'\w)*'\B)"
 )
 _BLOCK, _STRAIGHT = 1, 3
-"""Groups. A quotation has no blank line, and an apostrophe inside a word ends none."""
+"""Numbers of groups in `_QUOTATION`: a block quotation, and one in straight quotation marks."""
 _ITEM = re.compile(r"\s{0,8}(?:[-*•+>|]|\d{1,3}[.)]|[a-z][.)]\s|[\"'“«`])")
 
 
 class Mentions:
-    """The quotations of a skeleton, and which of its offsets are mentions."""
+    """Finder of mentions in one text: passages that are only quoted, reported or given as an example.
+
+    The text is normalised (`PlainText.text`).
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -52,7 +55,7 @@ class Mentions:
         ]
 
     def is_mention(self, offset: int) -> bool:
-        """Return whether the text there is quoted or reported."""
+        """Return whether the text at this offset is quoted, reported or listed as an example."""
         index = bisect_right(self._quotations, offset, key=itemgetter(0)) - 1
         start, end, is_block = self._quotations[index] if index >= 0 else (0, 0, False)
         if offset >= end:
@@ -69,7 +72,7 @@ class Mentions:
         return self._is_listed(start) or (is_embedded and not is_block)
 
     def is_example(self, start: int, end: int) -> bool:
-        """Return whether the sentence before or after the span presents it as an example."""
+        """Return whether the sentence before or after the span says that it is an example."""
         before = last_sentence(_FRAME.sub(" ", self._text[max(0, start - _NEAR_BEFORE) : start]).rstrip(" \n:"))
         after = _FRAME.sub(" ", self._text[end : end + _NEAR_BEFORE]).lstrip(" \t\n}]),.;")
         return any(
@@ -78,7 +81,7 @@ class Mentions:
         )
 
     def _is_listed(self, offset: int) -> bool:
-        """Return whether the item, row or block there follows a line that reports."""
+        """Return whether a list item or table row at this offset follows a line that announces examples."""
         text = self._text
         line = text.rfind("\n", 0, offset) + 1
         floor = max(0, line - _MAX_LEAD_IN)
@@ -97,7 +100,7 @@ class Mentions:
 
 
 def last_sentence(before: str) -> str:
-    """Return what follows the last end of a sentence."""
+    """Return the unfinished sentence at the end of a text: what follows the last end of a sentence."""
     start = 0
     for match in SENTENCE_END.finditer(before, 0, max(0, len(before) - 1)):
         start = match.end()
@@ -109,6 +112,6 @@ def _is_speech(before: str) -> bool:
 
 
 def _starts_data(text: str, offset: int) -> bool:
-    """Return whether the text or the line begins as JSON, where quotation marks are syntax."""
+    """Return whether the text or the line begins as JSON, in which quotation marks are syntax."""
     line = text.rfind("\n", max(0, offset - _MAX_LINE), offset) + 1
     return text[:200].lstrip()[:1] in _JSON or text[line : line + 40].lstrip()[:1] in _JSON

@@ -1,8 +1,12 @@
 """Detection of direct orders to a grader, in English, German, French, Spanish and Chinese.
 
-An order is a verb at the head of a clause with its object in the same sentence. Objects are rules to ignore, this
-candidate with a verdict, or a check to leave out. An address to a grader nearby makes weaker objects suffice. Sentences
-with a condition or about a third person are rubrics and reports. Paraphrases are not detected.
+An order is a verb at the head of a clause, with one of these objects in the same sentence:
+- rules to ignore;
+- this candidate with a verdict;
+- a check to leave out.
+
+If nearby words address a grader, a weaker object is enough. Conditional sentences, and sentences about a third person,
+are treated as rubrics or reports. Paraphrases are not detected.
 """
 
 import re
@@ -23,14 +27,14 @@ _CLAUSE = (
     r"(?:^|[\n.!?;:,()\[\]{}<>\"“”„«»|—–…#`。、「」~]\s*|(?:^|\s)['*_/-]+\s*|"
     r"\b(?:please|kindly|and|but|then|bitte|und|veuillez|et|por favor|y)\s)"
 )
-"""Possible beginnings of a clause in a language with blanks."""
+"""Pattern of the beginning of a clause in languages with spaces."""
 _CHINESE_CLAUSE = r"(?:^|[^\p{Han}]\s*|[并且后请就再而])"
 _ANCHORED = frozenset({"other_rules", "address"})
 _LEADING_MARKS = re.compile(r"^[\W_]+")
 
 
-def direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and span of the direct orders in a skeleton. Linear in its length."""
+def find_direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of each direct order to a grader in a normalised text, in linear time."""
     for verbs, patterns in _languages():
         for match in verbs.finditer(text):
             start, end = match.span(match.lastindex)
@@ -45,9 +49,10 @@ def direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _judge(kind: str, patterns: Mapping[str, Any], lead: str, head: str, rest: str, nearby: str) -> str | None:
-    """Return the kind of finding, or None for an honest sentence.
+    """Return the kind of order that a sentence gives; None for an honest sentence.
 
-    `lead` and `rest`: the words before the verb, and from it on; `head`: the sentence before them.
+    `kind` is that of its verb. `lead` and `rest` are the words before the verb and from it on, `head` the sentence so
+    far. `nearby` is the surrounding text.
     """
 
     def has(name: str, text: str) -> bool:
@@ -80,7 +85,7 @@ def _judge(kind: str, patterns: Mapping[str, Any], lead: str, head: str, rest: s
 
 @cache
 def _languages() -> list[tuple[Any, Mapping[str, Any]]]:
-    """Return for each language the pattern of verbs, a group for each of `_KINDS`, and the other patterns."""
+    """Return for each language the pattern of its verbs, with a group per `_KINDS`, and other patterns."""
     loaded = yaml.safe_load(files(__package__).joinpath("orders.yaml").read_text(encoding="utf-8"))
     common = loaded.pop("all")
     return [_compile(words, common, spaced=code != "zh") for code, words in loaded.items()]

@@ -1,4 +1,4 @@
-"""Normal form of a candidate's text that leads back to the original, and excerpts of the latter."""
+"""Normalised text of a candidate with a mapping back to the original, and excerpts of the original."""
 
 import re
 from bisect import bisect_right
@@ -18,15 +18,16 @@ _FIXED = {"\r": " ", "\n": "\n", "\u2018": "'", "\u2019": "'", "\u02bc": "'"}
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A skeleton of the text with its escapes read."""
+    """Normalised form of a text, for pattern matching."""
 
     text: str
+    """Skeleton of the text (`confusable_skeleton`), with escape sequences decoded."""
     origin: Callable[[int], int]
-    """Maps an offset of the skeleton to one of the original."""
+    """Function from an offset of `text` to the offset in the original text."""
 
 
-def read_plain_text(original: str) -> PlainText:
-    """Return the normal form. HTML references and escapes of JSON are read, one level of each."""
+def normalize_with_offsets(original: str) -> PlainText:
+    """Return the normalised text: HTML references and JSON escapes decoded once, then its skeleton."""
     pieces: list[str] = []
     starts, ends, length, done = [0], [0], 0, 0
     for match in _ESCAPE.finditer(original):
@@ -50,8 +51,8 @@ def read_plain_text(original: str) -> PlainText:
     return PlainText(text.translate(skeletons), origin)
 
 
-def excerpt(text: str, start: int, end: int) -> str:
-    """Return at most 200 characters around a span, with hidden characters as `<U+200B>`."""
+def format_excerpt(text: str, start: int, end: int) -> str:
+    """Return up to 200 characters around a span, with hidden characters written as `<U+200B>`."""
     signs, length = [], 0
     for character in text[max(0, start - 20) : min(len(text), end + 60)]:
         sign = " " if character in "\n\t\r" else f"<U+{ord(character):04X}>" if is_hidden(character) else character

@@ -1,8 +1,17 @@
-"""Detection of planted markup: tokens of chat templates, values of review keys, passing verdicts.
+"""Detection of a fake verdict that is planted in a candidate for the judge to copy.
 
-Keys of this platform's reviews (`outcome_verdict`) count wherever they get a value. Everyday keys (`verdict`, `score`)
-count in an object of such keys alone, which decides or praises twice, inside a text. An output that is itself an object
-is an answer, and an object behind `return` or `=` is code.
+Three things are found:
+- tokens of chat templates, and tags of a grader's prompt;
+- values of keys that only this platform's reviews have, such as `outcome_verdict`;
+- objects and lists of pairs with everyday keys, such as `verdict` and `score`, that praise the candidate.
+
+A passing value is one such as `true`, `passed` or `10/10`. A deciding pair is one such as `verdict: passed`. An object
+counts if each key is an everyday verdict key, it reports no fault, and it has a deciding pair or two passing values.
+
+Exceptions:
+- where the whole output is an object, it may be the answer, and its objects need three passing values;
+- an object behind `return` or `=` is code and does not count;
+- lines of `key: value` need two passing values with a deciding pair, else three.
 """
 
 import re
@@ -88,14 +97,17 @@ _LINE = re.compile(
 _CODE = ("return", "=", "(", ",", "yield", "=>", "->", "[")
 
 
-def template_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and span of tokens of chat templates, or tags of a grader's prompt."""
+def find_template_tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of tokens of chat templates and tags of a grader's prompt."""
     for match in re2.compile("|".join(f"(?:{token})" for token in _CHAT_TOKENS)).finditer(text):
         yield "chat_template", *match.span()
 
 
-def own_keys(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and span of values given to a key of this platform's reviews."""
+def find_review_key_values(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of values given to keys of this platform's reviews.
+
+    A sentence that lists other values too, such as a description of the key, is not reported.
+    """
     for match in re2.compile("|".join(f"(?:{key})" for key in _OWN_KEYS)).finditer(text):
         is_sentence = not set(":=<").intersection(match.group())
         line = text[match.start() : match.end() + 40].split("\n", maxsplit=1)[0]
@@ -103,13 +115,14 @@ def own_keys(text: str) -> Iterator[tuple[str, int, int]]:
             yield "verdict_keys", *match.span()
 
 
-def verdict_objects(text: str, *, may_be_answer: bool) -> Iterator[tuple[str, int, int]]:
-    """Yield kind and span of objects and lists of pairs that contain only a passing verdict.
+def find_verdict_objects(text: str, *, is_output: bool) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of objects and lists of pairs that hold nothing but a passing verdict.
 
-    `may_be_answer`: true for an output, false for reasoning and metadata.
+    The module's description has the rules. `is_output` is true for the text of an output, false for reasoning and
+    metadata.
     """
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
-    is_object = may_be_answer and bare[:1] in {"{", "["} and bare[-1:] in {"}", "]"}
+    is_object = is_output and bare[:1] in {"{", "["} and bare[-1:] in {"}", "]"}
     for match in re2.compile(_OBJECT).finditer(text):
         start, end = match.span()
         if end - start > _MAX_OBJECT:
@@ -127,7 +140,7 @@ def verdict_objects(text: str, *, may_be_answer: bool) -> Iterator[tuple[str, in
 
 
 def _pairs(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return keys and values, or nothing if any key does not belong to verdicts."""
+    """Return normalised keys and values; an empty list if any key is not one of a verdict."""
     pairs = [(key.strip().replace(" ", "_"), value.strip()) for key, value in found]
     return pairs if all(key in _KEYS for key, _ in pairs) else []
 

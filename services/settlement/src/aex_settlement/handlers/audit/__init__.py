@@ -1,1 +1,1 @@
-"""The audit of the ledger: journal, transactions, settlements and projections."""
+"""Audit of the ledger: journal, transactions, settlements and projections."""

@@ -1,4 +1,4 @@
-"""Audit of the sealed journal: every batch, and every transaction that it seals."""
+"""Audit of the sealed journal: verification of each batch and of each transaction in it."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -7,42 +7,44 @@ from aex_models.canonical import sha256_hex
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Document, Store
 from aex_runtime.yielding import prefetch
-from aex_settlement.repository.audited import batch_documents, is_indexed, next_batch_number
+from aex_settlement.repository.audited import find_next_batch_number, has_matching_index_fields, read_batch_documents
 from aex_settlement.repository.journal import BATCHES
-from aex_settlement.repository.ledger import TRANSACTIONS, transaction_documents
-from aex_settlement.repository.pages import decode
-from aex_settlement.rules.audit_findings import AuditFindings, CompactHashSet, Link, chain_problems
+from aex_settlement.repository.ledger import TRANSACTIONS, read_transaction_documents
+from aex_settlement.repository.pages import decode_or_none
+from aex_settlement.rules.audit_findings import AuditFindings, CompactHashSet, Link, find_chain_problems
 from aex_settlement.rules.audit_transactions import (
-    mirror_problem,
-    original_id,
+    find_reversal_mismatch,
+    find_transaction_problems,
+    id_of_reversed_transaction,
     record_of_transaction,
-    transaction_problems,
 )
 from aex_settlement.rules.journal import JournalBatch, SealedTransaction
 
 _PAGE = 100
 _TRANSACTIONS = 400
-"""Transactions, or a few more, that are held at once."""
+"""Transactions held in memory at once; a few more at most."""
 Progress = Callable[[str, int, int], None]
-"""Called with the stage, the records done, and their total."""
+"""Progress callback: stage, records done, and their total."""
 BatchObserver = Callable[[JournalBatch, Sequence[LedgerTransaction]], None]
+"""Function that receives each verified batch and those of its transactions that can be read."""
 Originals = dict[str, LedgerTransaction | None]
+"""Transactions that reversals name as reversed, by id; None for one that cannot be read."""
 
 
 class StoredBatch(NamedTuple):
-    """A batch and the documents of its transactions, in its order; None for a missing one."""
+    """Batch of the journal and the stored documents of its transactions, in order; None for a missing one."""
 
     batch: JournalBatch
     documents: Sequence[Document | None]
 
-    def transactions(self) -> list[LedgerTransaction]:
-        """Return the transactions that can be read."""
-        found = [decode(TRANSACTIONS, document) for document in self.documents]
+    def decode_transactions(self) -> list[LedgerTransaction]:
+        """Return those of the batch's transactions that exist and can be decoded."""
+        found = [decode_or_none(TRANSACTIONS, document) for document in self.documents]
         return [transaction for transaction in found if transaction is not None]
 
 
 class MissingBatches(NamedTuple):
-    """Numbers under which no batch is stored."""
+    """Range of numbers, `first` to `last`, under which no valid batch is stored, with the reason."""
 
     first: int
     last: int
@@ -50,13 +52,16 @@ class MissingBatches(NamedTuple):
 
 
 async def read_batches(store: Store, first: int, last: int) -> AsyncGenerator[list[StoredBatch | MissingBatches], None]:
-    """Yield the batches from `first` to `last` in their order, some at a time."""
+    """Yield the batches `first` to `last` with their transactions, in groups and in order.
+
+    A range of missing numbers is yielded as `MissingBatches`.
+    """
     seq = first
     while seq <= last:
-        page = await batch_documents(store, seq, min(seq + _PAGE - 1, last))
+        page = await read_batch_documents(store, seq, min(seq + _PAGE - 1, last))
         if not any(page):
             # A forged head may name a batch far away: the audit must not look for each number up to it.
-            found = await next_batch_number(store, seq + len(page) - 1)
+            found = await find_next_batch_number(store, seq + len(page) - 1)
             end = last if found is None else min(found - 1, last)
             yield [MissingBatches(seq, end, "is missing")]
             seq = end + 1
@@ -70,10 +75,10 @@ async def read_batches(store: Store, first: int, last: int) -> AsyncGenerator[li
 def _decode_batch(seq: int, document: Document | None) -> JournalBatch | MissingBatches:
     if document is None:
         return MissingBatches(seq, seq, "is missing")
-    batch = decode(BATCHES, document)
+    batch = decode_or_none(BATCHES, document)
     if batch is None or batch.seq != seq:
         return MissingBatches(seq, seq, "holds something else")
-    if not is_indexed(BATCHES, document, batch):
+    if not has_matching_index_fields(BATCHES, document, batch):
         return MissingBatches(seq, seq, "has other index fields than its contents: queries miss it")
     return batch
 
@@ -95,7 +100,7 @@ async def _with_transactions(
     store: Store, group: Sequence[JournalBatch | MissingBatches]
 ) -> list[StoredBatch | MissingBatches]:
     ids = [each.id for batch in group if isinstance(batch, JournalBatch) for each in batch.transactions]
-    found = iter(await transaction_documents(store, ids))
+    found = iter(await read_transaction_documents(store, ids))
     return [
         StoredBatch(batch, [next(found) for _ in batch.transactions]) if isinstance(batch, JournalBatch) else batch
         for batch in group
@@ -103,7 +108,10 @@ async def _with_transactions(
 
 
 class JournalVerifier:
-    """Verifies batches in order, and remembers their transactions' ids and records."""
+    """Verifier of the journal's batches, in order.
+
+    It collects the ids and booking records of their transactions.
+    """
 
     def __init__(
         self,
@@ -114,7 +122,11 @@ class JournalVerifier:
         progress: Progress,
         watched: Collection[int],
     ) -> None:
-        """`observers` are called with each verified batch; `key` is that of the hash sets."""
+        """Create a verifier at the beginning of the journal.
+
+        `observers` are called with each verified batch. `key` is the hash key of the sets of ids and records. The
+        hashes of the batches whose numbers are in `watched` are collected in `hashes`.
+        """
         self.link = Link()
         self.batches = 0
         self.transactions = CompactHashSet(key)
@@ -128,9 +140,10 @@ class JournalVerifier:
         self._watched = watched
 
     async def verify_to(self, seq: int) -> None:
+        """Verify the batches after the last verified one up to `seq`; add a finding for each defect."""
         async for group in prefetch(read_batches(self._store, self.link.seq + 1, seq)):
             documents = [document for each in group if isinstance(each, StoredBatch) for document in each.documents]
-            originals = await read_originals(self._store, documents)
+            originals = await read_reversed_transactions(self._store, documents)
             for each in group:
                 if isinstance(each, StoredBatch):
                     self._verify(each, originals)
@@ -142,7 +155,7 @@ class JournalVerifier:
 
     def _verify(self, stored: StoredBatch, originals: Originals) -> None:
         batch = stored.batch
-        for code, detail in chain_problems(self.link, batch):
+        for code, detail in find_chain_problems(self.link, batch):
             self._findings.add_broken_link(batch.seq, code, detail)
         self.link = Link(batch.seq, batch.hash, batch.sealed_at)
         self.batches += 1
@@ -157,22 +170,22 @@ class JournalVerifier:
                 found.append(transaction)
                 record = record_of_transaction(transaction)
                 if record is not None:
-                    self.records.add(record.text())
+                    self.records.add(record.comparison_text())
         for observe in self._observers:
             observe(batch, found)
 
 
-async def read_originals(store: Store, documents: Iterable[Document | None]) -> Originals:
+async def read_reversed_transactions(store: Store, documents: Iterable[Document | None]) -> Originals:
     """Return the transactions that the reversals among these documents reverse, by id."""
     ids = [
         original
         for document in documents
         if document is not None and b'"kind":"reversal"' in document.body
-        if (transaction := decode(TRANSACTIONS, document)) is not None
-        if (original := original_id(transaction)) is not None
+        if (transaction := decode_or_none(TRANSACTIONS, document)) is not None
+        if (original := id_of_reversed_transaction(transaction)) is not None
     ]
-    found = await transaction_documents(store, ids)
-    return {each: decode(TRANSACTIONS, document) for each, document in zip(ids, found, strict=True)}
+    found = await read_transaction_documents(store, ids)
+    return {each: decode_or_none(TRANSACTIONS, document) for each, document in zip(ids, found, strict=True)}
 
 
 def check_transaction(
@@ -183,37 +196,41 @@ def check_transaction(
     origin: str,
     kind: Literal["transaction", "waiting"],
 ) -> LedgerTransaction | None:
-    """Add a finding for each defect, with codes of this kind; return the transaction if it can be read."""
+    """Compare a transaction's document with its journal entry, and add a finding for each defect.
+
+    The entry is in a batch or in an unsealed row. Returns the transaction if it can be decoded. `origin` begins each
+    detail, and `kind` the codes of findings.
+    """
     if document is None:
         findings.add(f"{kind}_missing", sealed.id, f"{origin}, and not in the ledger any more")
         return None
     if sha256_hex(document.body) != sealed.digest:
         code = "transaction_altered" if kind == "transaction" else "waiting_altered"
         findings.add(code, sealed.id, f"{origin} with other contents than it has now")
-    transaction = decode(TRANSACTIONS, document)
+    transaction = decode_or_none(TRANSACTIONS, document)
     if transaction is None or transaction.id != sealed.id:
         findings.add(f"{kind}_wrong", sealed.id, f"{origin}; the stored document is another record")
         return None
-    if not is_indexed(TRANSACTIONS, document, transaction):
+    if not has_matching_index_fields(TRANSACTIONS, document, transaction):
         code = "transaction_altered" if kind == "transaction" else "waiting_wrong"
         findings.add(code, sealed.id, f"{origin}; its index fields are not its contents")
-    original = original_id(transaction)
-    not_reversed = mirror_problem(transaction, originals.get(original)) if original else None
-    for problem in (*transaction_problems(transaction), *([not_reversed] if not_reversed else ())):
+    original = id_of_reversed_transaction(transaction)
+    not_reversed = find_reversal_mismatch(transaction, originals.get(original)) if original else None
+    for problem in (*find_transaction_problems(transaction), *([not_reversed] if not_reversed else ())):
         findings.add(f"{kind}_wrong", sealed.id, f"{origin}: {problem}")
     return transaction
 
 
-async def report_repeated(store: Store, verifier: JournalVerifier, findings: AuditFindings) -> None:
-    """Add a finding for each transaction that the journal holds more than once."""
-    repeated = verifier.transactions.find_repeated()
+async def report_repeated_transactions(store: Store, verifier: JournalVerifier, findings: AuditFindings) -> None:
+    """Add a finding for each transaction that the journal holds more than once; reads the journal again."""
+    repeated = verifier.transactions.find_repeated_hashes()
     if not repeated:
         return
     first_batch: dict[str, int] = {}
     async for group in read_batches(store, 1, verifier.link.seq):
         for batch in (each.batch for each in group if isinstance(each, StoredBatch)):
             for sealed in batch.transactions:
-                if not verifier.transactions.is_among(sealed.id, repeated):
+                if not verifier.transactions.has_hash_in(sealed.id, repeated):
                     continue
                 if sealed.id in first_batch:
                     detail = f"sealed in batch {first_batch[sealed.id]}, and once more in batch {batch.seq}"

@@ -1,4 +1,4 @@
-"""Audit of the ledger beside the journal: settlements, added and unsealed transactions."""
+"""Audit of the ledger's records outside the journal: settlements, added and unsealed transactions."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -11,40 +11,46 @@ from aex_settlement.handlers.audit.journal import (
     StoredBatch,
     check_transaction,
     read_batches,
-    read_originals,
+    read_reversed_transactions,
 )
-from aex_settlement.repository.audited import all_documents, id_from_key, is_indexed, settlement_documents
+from aex_settlement.repository.audited import (
+    has_matching_index_fields,
+    id_from_key,
+    iterate_documents,
+    read_settlement_documents,
+)
 from aex_settlement.repository.journal import UNSEALED
-from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, transaction_documents, unsealed_key
-from aex_settlement.repository.pages import decode, read_documents
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, read_transaction_documents, unsealed_row_key
+from aex_settlement.repository.pages import decode_or_none, read_documents
 from aex_settlement.rules.audit_findings import MAX_LISTED, AuditFindings
 from aex_settlement.rules.audit_transactions import (
     BookingRecord,
-    differing_fields,
+    find_settlement_problems,
+    format_differing_fields,
     record_of_transaction,
     records_of_settlement,
-    settlement_problems,
 )
 from aex_settlement.rules.journal import SealedTransaction, Unsealed
 
 
-async def check_settlements(
+async def compare_settlements_with_ledger(
     store: Store, findings: AuditFindings, verifier: JournalVerifier, progress: Progress
 ) -> int:
-    """Compare settlements with the ledger in both directions, and return their number.
+    """Compare all settlements with the verified transactions, and return the number of settlements.
 
-    The verifier must stay where it is: all that it has verified is older than the settlements, which only grow.
+    Adds a finding for a settlement that differs from the ledger, and for a transaction without its settlement. The
+    verifier must not advance meanwhile.
     """
     count = matched = 0
     # Newest first: those created meanwhile are left out.
-    async for page in prefetch(all_documents(store, SETTLEMENTS, "settled_at", "desc")):
+    async for page in prefetch(iterate_documents(store, SETTLEMENTS, "settled_at", "desc")):
         count += len(page)
         records: list[BookingRecord] = []
         for document in page:
             settlement = _check_settlement(findings, document)
             if settlement is not None:
                 records += records_of_settlement(settlement)
-        unverified = [record for record in records if record.text() not in verifier.records]
+        unverified = [record for record in records if record.comparison_text() not in verifier.records]
         matched += len(records) - len(unverified)
         await _check_unverified(store, findings, unverified)
         progress("settlements", count, max(count, verifier.records.count))
@@ -54,7 +60,7 @@ async def check_settlements(
 
 
 def _check_settlement(findings: AuditFindings, document: Document) -> Settlement | None:
-    settlement = decode(SETTLEMENTS, document)
+    settlement = decode_or_none(SETTLEMENTS, document)
     if settlement is None:
         findings.add("settlement_wrong", id_from_key(document.key), "the stored document is no settlement")
         return None
@@ -62,33 +68,33 @@ def _check_settlement(findings: AuditFindings, document: Document) -> Settlement
     if document.key != key_of(subject):
         findings.add("settlement_added", subject, f"stored a second time, under {document.key}")
         return None
-    if not is_indexed(SETTLEMENTS, document, settlement):
+    if not has_matching_index_fields(SETTLEMENTS, document, settlement):
         findings.add("settlement_wrong", subject, "its index fields are not its contents: lists show it wrongly")
-    for problem in settlement_problems(settlement):
+    for problem in find_settlement_problems(settlement):
         findings.add("settlement_wrong", subject, problem)
     return settlement
 
 
 async def _check_unverified(store: Store, findings: AuditFindings, records: Sequence[BookingRecord]) -> None:
-    """Check records that no verified transaction has: posted since, never posted, or posted differently."""
-    documents = await transaction_documents(store, [record.transaction_id for record in records])
+    """Compare records that no verified transaction has with the ledger; add a finding for each difference."""
+    documents = await read_transaction_documents(store, [record.transaction_id for record in records])
     for record, document in zip(records, documents, strict=True):
-        transaction = decode(TRANSACTIONS, document)
+        transaction = decode_or_none(TRANSACTIONS, document)
         posted = None if transaction is None else record_of_transaction(transaction)
         if posted != record:
             detail = f"names {record.transaction_id}, which is not in the ledger"
             if posted is not None:
-                detail = f"{differing_fields(record, posted)} is not as posted by {record.transaction_id}"
+                detail = f"{format_differing_fields(record, posted)} is not as posted by {record.transaction_id}"
             findings.add("settlement_differs", record.contract_id, detail)
 
 
 async def _report_missing_settlements(store: Store, findings: AuditFindings, last: int) -> None:
-    """Read the journal a second time and add a finding for each posting without its settlement."""
+    """Read the journal again and add a finding for each settlement transaction without its settlement."""
     reported = {each.subject for each in findings.listed}
     async for group in read_batches(store, 1, last):
-        found = [each for batch in group if isinstance(batch, StoredBatch) for each in batch.transactions()]
+        found = [each for batch in group if isinstance(batch, StoredBatch) for each in batch.decode_transactions()]
         transactions = [each for each in found if record_of_transaction(each) is not None]
-        documents = await settlement_documents(store, [each.contract_id or "" for each in transactions])
+        documents = await read_settlement_documents(store, [each.contract_id or "" for each in transactions])
         for transaction, document in zip(transactions, documents, strict=True):
             contract_id = transaction.contract_id or ""
             if contract_id not in reported and (problem := _settlement_problem(transaction, document)):
@@ -98,36 +104,36 @@ async def _report_missing_settlements(store: Store, findings: AuditFindings, las
 
 def _settlement_problem(transaction: LedgerTransaction, document: Document | None) -> tuple[str, str, str] | None:
     contract_id = transaction.contract_id or ""
-    settlement = decode(SETTLEMENTS, document)
+    settlement = decode_or_none(SETTLEMENTS, document)
     if document is None or settlement is None:
         return "settlement_missing", contract_id, f"posted by {transaction.id}; its settlement is missing"
     if record_of_transaction(transaction) not in tuple(records_of_settlement(settlement)):
         return "settlement_differs", contract_id, f"its settlement does not have what {transaction.id} posts"
-    if not is_indexed(SETTLEMENTS, document, settlement):
+    if not has_matching_index_fields(SETTLEMENTS, document, settlement):
         return "settlement_wrong", contract_id, "its index fields are not its contents: it is not listed"
     return None
 
 
-async def check_added(
+async def check_added_transactions(
     store: Store,
     findings: AuditFindings,
     verifier: JournalVerifier,
-    catch_up: Callable[[], Awaitable[None]],
+    verify_to_current_head: Callable[[], Awaitable[None]],
     progress: Progress,
 ) -> None:
-    """Check that every stored transaction is in a verified batch or in an unsealed row.
+    """Add a finding for each stored transaction that is in no verified batch and in no unsealed row.
 
-    `catch_up` verifies up to the present head: a transaction without its row may have been sealed meanwhile.
+    `verify_to_current_head` verifies batches sealed meanwhile, in which such a transaction may be.
     """
     done = 0
-    async for page in prefetch(all_documents(store, TRANSACTIONS)):
+    async for page in prefetch(iterate_documents(store, TRANSACTIONS)):
         done += len(page)
         unverified = [each for each in page if not _is_verified(verifier, each.key)]
-        rows = await read_documents(store, UNSEALED.collection, [unsealed_key(each) for each in unverified])
+        rows = await read_documents(store, UNSEALED.collection, [unsealed_row_key(each) for each in unverified])
         pairs = zip(unverified, rows, strict=True)
         unlisted = [each.key for each, row in pairs if not _has_transaction(row, each.key)]
         if unlisted:
-            await catch_up()
+            await verify_to_current_head()
         for key in unlisted:
             if not _is_verified(verifier, key):
                 detail = f"in no batch, and not waiting for one: it was added, or its batch is gone (key {key})"
@@ -142,22 +148,25 @@ def _is_verified(verifier: JournalVerifier, key: str) -> bool:
 
 def _has_transaction(document: Document | None, key: str) -> bool:
     row = None if document is None else _decode_row(document)
-    if document is None or row is None or not is_indexed(UNSEALED, document, row):
+    if document is None or row is None or not has_matching_index_fields(UNSEALED, document, row):
         return False
     return any(key_of(each.id) == key for each in row.transactions)
 
 
 def _decode_row(document: Document) -> Unsealed | None:
-    row = decode(UNSEALED, document)
+    row = decode_or_none(UNSEALED, document)
     return row if row is not None and key_of(row.leader) == document.key else None
 
 
-async def check_unsealed(
+async def check_unsealed_transactions(
     store: Store, findings: AuditFindings, verifier: JournalVerifier
 ) -> tuple[int, tuple[str, ...]]:
-    """Check the transactions that wait to be sealed; return their number and the first ids."""
+    """Check the transactions that wait to be sealed; return their number and the first ids.
+
+    Adds a finding for each that is damaged, sealed already, or without its settlement.
+    """
     count, listed = 0, list[str]()
-    async for page in all_documents(store, UNSEALED, "occurred_at"):
+    async for page in iterate_documents(store, UNSEALED, "occurred_at"):
         rows = [_decode_row(document) for document in page]
         for document, row in zip(page, rows, strict=True):
             if row is None:
@@ -172,8 +181,8 @@ async def check_unsealed(
 async def _check_waiting(
     store: Store, findings: AuditFindings, verifier: JournalVerifier, waiting: Sequence[SealedTransaction]
 ) -> None:
-    documents = await transaction_documents(store, [each.id for each in waiting])
-    originals = await read_originals(store, documents)
+    documents = await read_transaction_documents(store, [each.id for each in waiting])
+    originals = await read_reversed_transactions(store, documents)
     checked: list[LedgerTransaction] = []
     for each, document in zip(waiting, documents, strict=True):
         if each.id in verifier.transactions:
@@ -183,9 +192,9 @@ async def _check_waiting(
         if transaction is not None and record_of_transaction(transaction) is not None:
             checked.append(transaction)
     # Transaction and settlement were written in the same commit.
-    settlements = await settlement_documents(store, [each.contract_id or "" for each in checked])
+    settlements = await read_settlement_documents(store, [each.contract_id or "" for each in checked])
     for transaction, document in zip(checked, settlements, strict=True):
-        settlement = decode(SETTLEMENTS, document)
+        settlement = decode_or_none(SETTLEMENTS, document)
         records = () if settlement is None else tuple(records_of_settlement(settlement))
         if record_of_transaction(transaction) not in records:
             detail = f"waits to be sealed, and the settlement of {transaction.contract_id} does not have it"

@@ -1,1 +1,1 @@
-"""The sealed journal and its projections: sealing, projecting, rebuilding."""
+"""Sealing of ledger transactions into the journal, and its projections: updates and rebuilds."""

@@ -1,4 +1,4 @@
-"""Concurrent sealers: the guard of their writes, and retries when another process wrote first."""
+"""Protection against concurrent sealers: a guard of their writes, and retries after conflicts."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,22 +12,22 @@ from aex_runtime.store.port import Contention, Transaction
 from aex_settlement.deps import Deps
 
 Guard = Callable[[Transaction], Awaitable[None]]
-"""Called first in each transaction of a sealer; raises `LeaseLost` when its lease has ended."""
+"""Function that is called first in each transaction of a sealer; raises `LeaseLost` if its lease has ended."""
 _MAX_ATTEMPTS = 12
 _PAUSE = Backoff(first=timedelta(milliseconds=5), cap=timedelta(milliseconds=200))
 _log = structlog.get_logger("aex_settlement.concurrency")
 
 
-async def skip_guard(_: Transaction) -> None:
-    """Let a writer without a lease write; each write still compares the stored state."""
+async def allow_without_lease(_: Transaction) -> None:
+    """Allow every write, for a caller without a lease; the write still compares the stored state."""
 
 
 class ConcurrentUpdate(Exception):
-    """Another process changed the state that a write was based on. Nothing was written."""
+    """Error: another process changed the state on which a write was based. Nothing was written."""
 
 
-async def retry_on_conflict(deps: Deps, event: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Run `work` until it meets no conflict, and log each conflict as `event`.
+async def retry_on_conflict(deps: Deps, log_event: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Run `work` until it raises no `ConcurrentUpdate`; log each conflict under the name `log_event`.
 
     Raises `Contention` after 12 attempts.
     """
@@ -37,6 +37,8 @@ async def retry_on_conflict(deps: Deps, event: str, work: Callable[[], Awaitable
             return await work()
         except ConcurrentUpdate as error:  # expected where several processes seal: no warning
             wait_s = retries.count_failure_and_get_delay_s()
-            _log.info(event, reason=str(error), attempt=retries.failures, max_attempts=_MAX_ATTEMPTS, retry_in_s=wait_s)
+            _log.info(
+                log_event, reason=str(error), attempt=retries.failures, max_attempts=_MAX_ATTEMPTS, retry_in_s=wait_s
+            )
             await asyncio.sleep(wait_s)
-    raise Contention(f"{event}: {_MAX_ATTEMPTS} attempts met a conflict")
+    raise Contention(f"{log_event}: {_MAX_ATTEMPTS} attempts met a conflict")

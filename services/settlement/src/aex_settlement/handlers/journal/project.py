@@ -1,6 +1,6 @@
-"""Projecting the journal: each sealed batch is applied to each projection exactly once.
+"""Updates of the projections: each sealed batch is applied to each projection exactly once.
 
-A projection's watermark moves in the transaction that applies the batches before it.
+A projection's watermark, the number of its last batch, moves in the transaction that applies the batches.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Document, Store, Transaction
 from aex_runtime.yielding import map_yielding
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, skip_guard
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, allow_without_lease, retry_on_conflict
 from aex_settlement.handlers.journal.projection_updates import DRAFTS, ProjectionDraft
-from aex_settlement.repository.journal import batches_after
-from aex_settlement.repository.ledger import transaction_documents, verify_sealed
-from aex_settlement.repository.projections import STATES, read_state
+from aex_settlement.repository.journal import find_batches_after
+from aex_settlement.repository.ledger import decode_sealed_or_reason, read_transaction_documents
+from aex_settlement.repository.projections import STATES, read_projection_state
 from aex_settlement.rules.account_books import SealedBatch
-from aex_settlement.rules.journal import BrokenJournal, JournalBatch, SealedTransaction, batch_hash
+from aex_settlement.rules.journal import BrokenJournal, JournalBatch, SealedTransaction, compute_batch_hash
 from aex_settlement.rules.projections import Projection, ProjectionState
 
 _log = structlog.get_logger("aex_settlement.watermarks")
@@ -27,7 +27,7 @@ _log = structlog.get_logger("aex_settlement.watermarks")
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A projection's state as it was last read, and its key."""
+    """State of a projection as last read, with the key under which it is stored."""
 
     key: str
     state: ProjectionState
@@ -35,19 +35,24 @@ class Watermark:
     """False before the first batch is applied."""
 
 
-async def read_watermark(deps: Deps, projection: Projection) -> Watermark:
-    """Return the watermark of the generation that is read; of a first one if none is stored."""
-    state = await read_state(deps.store, projection)
+async def read_watermark_or_initial(deps: Deps, projection: Projection) -> Watermark:
+    """Return the projection's stored watermark, or else an initial one at batch 0.
+
+    The initial watermark belongs to a new generation and is not stored here.
+    """
+    state = await read_projection_state(deps.store, projection)
     if state is not None:
         return Watermark(projection.value, state, stored=True)
     first = ProjectionState(projection=projection, generation=deps.ids.new("gen"), seq=0)
     return Watermark(projection.value, first, stored=False)
 
 
-async def advance(deps: Deps, watermark: Watermark, batches: Sequence[SealedBatch], guard: Guard) -> Watermark:
-    """Apply as many of the following batches as fit into one transaction; return the watermark.
+async def apply_fitting_batches(
+    deps: Deps, watermark: Watermark, batches: Sequence[SealedBatch], guard: Guard
+) -> Watermark:
+    """Apply as many of the next batches as fit into one transaction, and return the new watermark.
 
-    Raises `ConcurrentUpdate`, and writes nothing, when the stored watermark has moved.
+    Raises `ConcurrentUpdate`, and writes nothing, when the stored watermark is not the given one.
     """
     draft, count = await _fill_draft(DRAFTS[watermark.state.projection](), batches)
     last = batches[count - 1].batch
@@ -59,7 +64,7 @@ async def advance(deps: Deps, watermark: Watermark, batches: Sequence[SealedBatc
         if (stored.record if stored else None) != (watermark.state if watermark.stored else None):
             return False
         # Read outside of the transaction, in one request: every change of these documents moves the watermark too.
-        for document in await draft.documents(deps.store, watermark.state.generation):
+        for document in await draft.build_documents(deps.store, watermark.state.generation):
             transaction.put(*document)
         transaction.put(STATES.collection, watermark.key, *STATES.encode(state))
         return True
@@ -72,7 +77,7 @@ async def advance(deps: Deps, watermark: Watermark, batches: Sequence[SealedBatc
 
 async def _fill_draft(draft: ProjectionDraft, batches: Sequence[SealedBatch]) -> tuple[ProjectionDraft, int]:
     for count, batch in enumerate(batches):
-        if not draft.add(batch):
+        if not draft.try_add(batch):
             return draft, count
         await asyncio.sleep(0)  # adding a batch takes a few milliseconds
     return draft, len(batches)
@@ -82,18 +87,18 @@ _BATCHES = 5
 """Batches read at once."""
 _TRANSACTIONS = 200
 AHEAD = 2_000
-"""Transactions that are read ahead, if there are as many: what one application may take."""
+"""Transactions that are read ahead: about as many as one application may take."""
 
 
 class JournalReader:
-    """Reads the journal in order and keeps the batches that are still needed."""
+    """Reader of sealed batches in order, with a cache of those that are still needed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._batches: dict[int, SealedBatch] = {}
 
     async def read_batches_after(self, seq: int) -> list[SealedBatch]:
-        """Return the batches after one, with `AHEAD` transactions or a few more; empty at the end.
+        """Return batches after number `seq`, with about `AHEAD` transactions; an empty list at the end.
 
         Raises `BrokenJournal` when a batch or a transaction is missing or altered, `StoreUnavailable`.
         """
@@ -107,17 +112,18 @@ class JournalReader:
             count += len(found[-1].transactions)
         return found
 
-    def keep(self, batch: SealedBatch) -> None:
-        """Keep a batch that was just sealed, unless `AHEAD` transactions are kept already."""
+    def cache_sealed(self, batch: SealedBatch) -> None:
+        """Cache a batch that was just sealed, unless the cache holds `AHEAD` transactions."""
         if sum(len(each.transactions) for each in self._batches.values()) < AHEAD:
             self._batches[batch.batch.seq] = batch
 
-    def forget(self, seq: int) -> None:
+    def drop_cached_up_to(self, seq: int) -> None:
+        """Remove the batches up to number `seq` from the cache."""
         self._batches = {number: batch for number, batch in self._batches.items() if number > seq}
 
     async def _read(self, seq: int) -> bool:
-        """Read some batches from this one on; return False if there is none yet."""
-        batches = await batches_after(self._store, seq - 1, _BATCHES)
+        """Read the next batches from number `seq` into the cache; return False if there is none yet."""
+        batches = await find_batches_after(self._store, seq - 1, _BATCHES)
         before = self._batches.get(seq - 1)
         previous_hash = before.batch.hash if before else None
         for expected_seq, batch in enumerate(batches, start=seq):
@@ -130,7 +136,7 @@ class JournalReader:
     async def _transactions(self, batch: JournalBatch) -> list[LedgerTransaction]:
         def verify(pair: tuple[SealedTransaction, Document | None]) -> LedgerTransaction:
             sealed, document = pair
-            found = verify_sealed(sealed, document)
+            found = decode_sealed_or_reason(sealed, document)
             if isinstance(found, str):
                 raise BrokenJournal(batch.seq, f"{sealed.id}: {found}", sealed.id)
             return found
@@ -138,7 +144,7 @@ class JournalReader:
         transactions: list[LedgerTransaction] = []
         for start in range(0, len(batch.transactions), _TRANSACTIONS):
             page = batch.transactions[start : start + _TRANSACTIONS]
-            documents = await transaction_documents(self._store, [each.id for each in page])
+            documents = await read_transaction_documents(self._store, [each.id for each in page])
             transactions += await map_yielding(verify, zip(page, documents, strict=True))
         return transactions
 
@@ -146,33 +152,34 @@ class JournalReader:
 def _check_batch(expected_seq: int, batch: JournalBatch, previous_hash: str | None) -> None:
     if batch.seq != expected_seq:
         raise BrokenJournal(expected_seq, "it is missing")
-    if batch.hash != batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
+    if batch.hash != compute_batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
         raise BrokenJournal(expected_seq, "it was altered")
     if previous_hash is not None and batch.previous_hash != previous_hash:
         raise BrokenJournal(expected_seq, "it does not follow the batch before it")
 
 
-async def project_sealed(deps: Deps, guard: Guard = skip_guard, reader: JournalReader | None = None) -> int:
-    """Apply the journal until both projections are at its head; return the number of batches applied.
+async def project_sealed(deps: Deps, guard: Guard = allow_without_lease, reader: JournalReader | None = None) -> int:
+    """Apply sealed batches until both projections are at the head, and return the number applied.
 
-    Raises `StoreUnavailable`, `BrokenJournal` (nothing of the broken batch is applied), and what `guard` raises.
+    Raises `BrokenJournal`, whose batch is not applied, `StoreUnavailable`, and errors of `guard`.
     """
     journal = reader or JournalReader(deps.store)  # shared: each batch is read once for both projections
     applied = 0
 
     async def advance_to_head() -> None:
         nonlocal applied
-        watermarks = [await read_watermark(deps, each) for each in Projection]
+        watermarks = [await read_watermark_or_initial(deps, each) for each in Projection]
         while True:
             least = min(each.state.seq for each in watermarks)
             batches = await journal.read_batches_after(least)
             if not batches:
                 return
             watermarks = [
-                await advance(deps, each, batches, guard) if each.state.seq == least else each for each in watermarks
+                await apply_fitting_batches(deps, each, batches, guard) if each.state.seq == least else each
+                for each in watermarks
             ]
             done = min(each.state.seq for each in watermarks)
-            journal.forget(done)
+            journal.drop_cached_up_to(done)
             applied += done - least
 
     await retry_on_conflict(deps, "projection_moved", advance_to_head)

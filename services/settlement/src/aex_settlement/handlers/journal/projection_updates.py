@@ -1,4 +1,4 @@
-"""Documents of a projection from as many sealed batches as fit into one transaction."""
+"""Documents of a projection that change when sealed batches are applied in one transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -8,49 +8,64 @@ from pydantic import BaseModel
 from aex_runtime.store.port import Collection, Document, Fields, Store
 from aex_runtime.store.table import Table
 from aex_runtime.yielding import map_yielding
-from aex_settlement.repository.journal import name_unreadable
-from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, page_key, projected_key
-from aex_settlement.rules.account_books import AccountKey, AccountUpdates, DayKey, SealedBatch, account_keys, day_keys
-from aex_settlement.rules.batching import MAX_ENTRIES_BYTES, MAX_WRITES, STATE_WRITES, entry_bytes
+from aex_settlement.repository.journal import as_unreadable_record
+from aex_settlement.repository.projections import (
+    ACCOUNT_PAGES,
+    BALANCES,
+    DAYS,
+    ROLLUPS,
+    account_page_key,
+    projected_key,
+)
+from aex_settlement.rules.account_books import (
+    AccountKey,
+    AccountUpdates,
+    DayKey,
+    SealedBatch,
+    collect_account_keys,
+    collect_day_keys,
+)
+from aex_settlement.rules.batching import MAX_ENTRIES_BYTES, MAX_WRITES, STATE_WRITES, max_entry_bytes
 from aex_settlement.rules.projections import DaySums, Projection
-from aex_settlement.rules.rollups import Group, add_changes, rollup_changes, update_rollup
+from aex_settlement.rules.rollups import Group, add_changes, compute_rollup_changes, update_rollup
 
 M = TypeVar("M", bound=BaseModel)
 _YIELD_AFTER_ROLLUPS = 10
-"""A rollup holds up to a month of days."""
+"""Rollups processed before other tasks may run; each holds up to a month of days."""
 
 
 DocumentWrite = tuple[Collection, str, bytes, Fields]
-"""A document to write: collection, key, body and index fields."""
+"""Document to write: collection, key, body and index fields."""
 
 
 class ProjectionDraft(Protocol):
-    """Batches that are applied in one transaction."""
+    """Batches to apply to a projection in one transaction, collected as long as they fit."""
 
-    def add(self, batch: SealedBatch) -> bool:
-        """Add the next batch; return False if it does not fit. The first fits: see `rules.batching`."""
+    def try_add(self, batch: SealedBatch) -> bool:
+        """Add the next batch; return False, and do not add it, if it no longer fits. The first always fits."""
         ...
 
-    async def documents(self, store: Store, generation: str) -> list[DocumentWrite]:
-        """Return the documents to write, based on those of the generation. Called inside of the transaction."""
+    async def build_documents(self, store: Store, generation: str) -> list[DocumentWrite]:
+        """Return the documents to write: those stored in the generation, updated by the batches."""
         ...
 
 
 class RollupsDraft:
-    """Changes of the rollups."""
+    """Batches to apply to the projection `rollups` in one transaction."""
 
     def __init__(self) -> None:
         self._changes: dict[Group, dict[str, DaySums]] = {}
 
-    def add(self, batch: SealedBatch) -> bool:
-        changes = rollup_changes(batch.transactions)
+    def try_add(self, batch: SealedBatch) -> bool:
+        """Add the next batch; return False, and do not add it, if it no longer fits."""
+        changes = compute_rollup_changes(batch.transactions)
         groups = len(self._changes) + sum(group not in self._changes for group in changes)
         if self._changes and groups + STATE_WRITES > MAX_WRITES:
             return False
         add_changes(self._changes, changes)
         return True
 
-    async def documents(self, store: Store, generation: str) -> list[DocumentWrite]:
+    async def build_documents(self, store: Store, generation: str) -> list[DocumentWrite]:
         keys = {projected_key(generation, *group): group for group in self._changes}
         rollups = await _read_records(ROLLUPS, store, list(keys))
 
@@ -62,7 +77,7 @@ class RollupsDraft:
 
 
 class AccountsDraft:
-    """Batches to post to the accounts."""
+    """Batches to apply to the projection `accounts` in one transaction."""
 
     def __init__(self) -> None:
         self._batches: list[SealedBatch] = []
@@ -71,11 +86,12 @@ class AccountsDraft:
         self._pages = 0
         self._bytes = 0
 
-    def add(self, batch: SealedBatch) -> bool:
-        posted = account_keys(batch.transactions)
-        accounts, days = self._accounts | posted, self._days | day_keys(batch)
+    def try_add(self, batch: SealedBatch) -> bool:
+        """Add the next batch; return False, and do not add it, if it no longer fits."""
+        posted = collect_account_keys(batch.transactions)
+        accounts, days = self._accounts | posted, self._days | collect_day_keys(batch)
         pages = self._pages + len(posted)
-        size = self._bytes + sum(entry_bytes(each) * len(each.postings) for each in batch.transactions)
+        size = self._bytes + sum(max_entry_bytes(each) * len(each.postings) for each in batch.transactions)
         writes = len(accounts) + len(days) + pages + STATE_WRITES
         if self._batches and (writes > MAX_WRITES or size > MAX_ENTRIES_BYTES):
             return False
@@ -83,7 +99,7 @@ class AccountsDraft:
         self._accounts, self._days, self._pages, self._bytes = accounts, days, pages, size
         return True
 
-    async def documents(self, store: Store, generation: str) -> list[DocumentWrite]:
+    async def build_documents(self, store: Store, generation: str) -> list[DocumentWrite]:
         keys = {each: projected_key(generation, *each) for each in (*self._accounts, *self._days)}
         balances = await _read_records(BALANCES, store, [keys[each] for each in self._accounts])
         days = await _read_records(DAYS, store, [keys[each] for each in self._days])
@@ -92,11 +108,11 @@ class AccountsDraft:
             {account: balances[keys[account]] for account in self._accounts if keys[account] in balances},
             {day: days[keys[day]] for day in self._days if keys[day] in days},
         )
-        await map_yielding(updates.post, self._batches, yield_after=1)
+        await map_yielding(updates.post_batch, self._batches, yield_after=1)
         return [
             *await map_yielding(lambda item: _write(BALANCES, keys[item[0]], item[1]), updates.balances.items()),
             *await map_yielding(lambda item: _write(DAYS, keys[item[0]], item[1]), updates.days.items()),
-            *await map_yielding(lambda page: _write(ACCOUNT_PAGES, page_key(page), page), updates.pages),
+            *await map_yielding(lambda page: _write(ACCOUNT_PAGES, account_page_key(page), page), updates.pages),
         ]
 
 
@@ -110,7 +126,7 @@ async def _read_records(table: Table[M], store: Store, keys: Sequence[str]) -> d
     documents = [each for each in await store.get_many(table.collection, keys) if each is not None] if keys else []
 
     def decode(document: Document) -> M:
-        with name_unreadable(table.collection.name, document.key):
+        with as_unreadable_record(table.collection.name, document.key):
             return table.decode(document).record
 
     records = await map_yielding(decode, documents, _YIELD_AFTER_ROLLUPS)

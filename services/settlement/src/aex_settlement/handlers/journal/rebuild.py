@@ -1,4 +1,4 @@
-"""Rebuilds of settlement's projections from the journal, each in a generation of its own."""
+"""Rebuilds of settlement's projections from the journal, each as a new generation."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -11,10 +11,16 @@ from aex_runtime.store.port import Query, Store, Transaction
 from aex_runtime.store.table import Reader
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, retry_on_conflict
-from aex_settlement.handlers.journal.project import JournalReader, Watermark, advance
-from aex_settlement.repository.journal import read_head
-from aex_settlement.repository.pages import document_pages
-from aex_settlement.repository.projections import GENERATIONS, STATES, TABLES, building_key, read_state
+from aex_settlement.handlers.journal.project import JournalReader, Watermark, apply_fitting_batches
+from aex_settlement.repository.journal import read_journal_head
+from aex_settlement.repository.pages import iterate_pages
+from aex_settlement.repository.projections import (
+    GENERATIONS,
+    STATES,
+    TABLES,
+    building_watermark_key,
+    read_projection_state,
+)
 from aex_settlement.rules.journal import UnreadableRecord
 from aex_settlement.rules.projections import Generation, Projection, ProjectionState
 
@@ -22,30 +28,34 @@ _GENERATIONS = 100
 """Generations listed at once; there are two or three."""
 _log = structlog.get_logger("aex_settlement.rebuild")
 Progress = Callable[[int, int], None]
-"""Called with the batches applied and the batches to apply, over all projections that are rebuilt."""
+"""Progress callback: batches applied and batches to apply, over all projections that are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltProjection:
-    """The result of one projection's rebuild."""
+    """Result of one projection's rebuild."""
 
     projection: Projection
     generation: str
     seq: int
-    """The last batch that it had applied when readers were switched to it."""
+    """Last batch that it had applied when readers were switched to it."""
     removed: int
-    """Documents of generations that are no longer read."""
+    """Number of documents deleted because their generations are no longer read."""
 
 
-async def rebuild(deps: Deps, projections: Sequence[Projection], progress: Progress) -> tuple[RebuiltProjection, ...]:
-    """Rebuild each projection; readers keep the old generation until the new one is complete.
+async def rebuild_ledger_projections(
+    deps: Deps, projections: Sequence[Projection], progress: Progress
+) -> tuple[RebuiltProjection, ...]:
+    """Rebuild the projections; readers use the old generation until the new one is complete.
 
-    The sealer may go on. After a failure the old generation is still read, and the next rebuild removes the new one.
-    Raises `Conflict` (`rebuild_under_way`) when another rebuild holds the lease, `BrokenJournal` when the journal is
-    damaged, `LeaseLost`, `StoreUnavailable`.
+    Sealing may continue. After a failure the old generation stays in use, and the next rebuild deletes the new one.
+    Raises:
+    - `Conflict` (`rebuild_under_way`) when another rebuild holds the lease;
+    - `BrokenJournal` when the journal is damaged;
+    - `LeaseLost`, `StoreUnavailable`.
     """
     async with acquire_rebuild_lease(deps.unit_of_work.service, deps.store, deps.clock, deps.ids) as lease:
-        head = await read_head(deps.store)
+        head = await read_journal_head(deps.store)
         total, done = len(projections) * (head.seq if head else 0), 0
 
         def report_applied(batches: int) -> None:
@@ -71,9 +81,10 @@ class _ProjectionBuild:
     report_applied: Callable[[int], None]
 
     async def delete_stale_generations(self) -> int:
-        """Delete all generations that were begun and are not read; return the number of documents.
+        """Delete all generations that are not read, and return the number of documents deleted.
 
-        A generation stays listed until all of it is deleted, so that the next rebuild completes a killed one.
+        A generation stays listed until it is deleted completely, so that the next rebuild can finish a killed
+        deletion.
         """
         removed = 0
         while True:
@@ -89,7 +100,7 @@ class _ProjectionBuild:
     async def begin(self) -> Watermark:
         generation = self.deps.ids.new("gen")
         state = ProjectionState(projection=self.projection, generation=generation, seq=0)
-        key = building_key(self.projection, generation)
+        key = building_watermark_key(self.projection, generation)
 
         async def write(transaction: Transaction) -> None:
             listed = self._new_generation(generation)
@@ -100,18 +111,18 @@ class _ProjectionBuild:
         return Watermark(key, state, stored=True)
 
     async def fill(self, generation: Watermark) -> Watermark:
-        """Apply all that is sealed."""
+        """Apply all sealed batches to the new generation."""
         reader = JournalReader(self.deps.store)
         while batches := await reader.read_batches_after(generation.state.seq):
             await self.lease.handle.renew_if_due()
             before = generation.state.seq
-            generation = await advance(self.deps, generation, batches, self.lease.handle.require_lease)
-            reader.forget(generation.state.seq)
+            generation = await apply_fitting_batches(self.deps, generation, batches, self.lease.handle.require_lease)
+            reader.drop_cached_up_to(generation.state.seq)
             self.report_applied(generation.state.seq - before)
         return generation
 
     async def switch(self, generation: Watermark) -> Watermark:
-        """Catch up with the generation that is read, which the sealer may advance meanwhile, and replace it."""
+        """Apply the batches sealed meanwhile, and make readers use the new generation."""
 
         async def attempt() -> None:
             nonlocal generation
@@ -122,7 +133,10 @@ class _ProjectionBuild:
         return generation
 
     async def _switch(self, built: Watermark) -> None:
-        """Replace the current generation. Raises `ConcurrentUpdate` when it is further: no answer may go back."""
+        """Replace the current generation.
+
+        Raises `ConcurrentUpdate` if that has applied more batches: answers must not go back in time.
+        """
 
         async def write(transaction: Transaction) -> bool:
             current = await _current_state(transaction, self.projection)
@@ -149,7 +163,7 @@ async def _delete_generation(projection: Projection, generation: str, lease: Reb
         removed += await lease.delete_documents(table.collection, _key_pages(lease.store, query))
 
     async def remove_listing(transaction: Transaction) -> None:
-        transaction.delete(STATES.collection, building_key(projection, generation))
+        transaction.delete(STATES.collection, building_watermark_key(projection, generation))
         transaction.delete(GENERATIONS.collection, generation)
 
     await lease.transact(remove_listing)
@@ -159,15 +173,15 @@ async def _delete_generation(projection: Projection, generation: str, lease: Reb
 
 async def _key_pages(store: Store, query: Query) -> AsyncGenerator[list[str], None]:
     # Each page begins behind the one before: from the beginning, Firestore would scan the deleted documents.
-    async with aclosing(document_pages(store, query)) as pages:
+    async with aclosing(iterate_pages(store, query)) as pages:
         async for page in pages:
             yield [document.key for document in page]
 
 
 async def _current_state(reader: Reader, projection: Projection) -> ProjectionState | None:
-    """Return the state of the generation that is read; None also if unreadable, which the rebuild repairs."""
+    """Return the state of the generation that is read; None if there is none or it cannot be read."""
     try:
-        return await read_state(reader, projection)
+        return await read_projection_state(reader, projection)
     except UnreadableRecord as unreadable:
         _log.warning("state_unreadable", projection=projection.value, reason=str(unreadable))
         return None

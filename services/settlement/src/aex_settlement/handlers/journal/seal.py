@@ -1,4 +1,4 @@
-"""Sealing of the journal: each committed transaction goes into one numbered, chained batch."""
+"""Sealing of the journal: each committed transaction goes into one numbered batch of a hash chain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ from aex_runtime.low_watermark import LowWatermark
 from aex_runtime.store.port import AlreadyExists, Document, Scalar, Transaction, key_of
 from aex_runtime.yielding import map_yielding
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.checks import check_no_earlier_journal, last_applied
-from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, retry_on_conflict, skip_guard
+from aex_settlement.handlers.journal.checks import check_no_earlier_journal, read_last_applied_batch_number
+from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, Guard, allow_without_lease, retry_on_conflict
 from aex_settlement.handlers.journal.project import JournalReader
 from aex_settlement.measures import SEAL_LAG_SECONDS
 from aex_settlement.repository.journal import (
@@ -23,43 +23,45 @@ from aex_settlement.repository.journal import (
     UNSEALED,
     UnsealedRow,
     batch_key,
-    read_head,
-    unsealed_page,
+    read_journal_head,
+    read_unsealed_page,
 )
-from aex_settlement.repository.ledger import transaction_documents, verify_sealed
-from aex_settlement.repository.pages import position
+from aex_settlement.repository.ledger import decode_sealed_or_reason, read_transaction_documents
+from aex_settlement.repository.pages import document_position
 from aex_settlement.rules.account_books import SealedBatch
 from aex_settlement.rules.batching import MAX_TRANSACTIONS, SealableGroup, split_batches
-from aex_settlement.rules.journal import BrokenJournal, JournalHead, Unsealed, head_of, seal
+from aex_settlement.rules.journal import BrokenJournal, JournalHead, Unsealed, build_next_batch, head_of
 
 MAX_CLOCK_SKEW = timedelta(seconds=10)
-"""More than the clocks of two replicas differ, or than a burst of batches runs ahead of one."""
+"""Distance of the journal's time from this clock above which an alarm is logged; replicas differ by less."""
 _NO_HEAD = JournalHead(seq=0)
 _log = structlog.get_logger("aex_settlement.seal_journal")
 
 
 @dataclass(slots=True)
 class SealerState:
-    """A sealer's knowledge of the unsealed rows, from the time it takes the lease."""
+    """State that a sealer keeps between its runs while it holds the lease."""
 
     low_watermark: LowWatermark = field(default_factory=LowWatermark)
+    """Time before which no unsealed rows are expected."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Transactions that could not be sealed in the last run, by id, with the reason."""
+    """Reason by id for each transaction that could not be sealed in the last run."""
 
 
 async def seal_unsealed(
     deps: Deps,
-    guard: Guard = skip_guard,
+    guard: Guard = allow_without_lease,
     state: SealerState | None = None,
     reader: JournalReader | None = None,
     limit: int | None = None,
 ) -> int:
-    """Seal unsealed transactions, oldest first: all, or `limit` or a few more; return their number.
+    """Seal unsealed transactions, oldest first, and return their number.
 
-    The very first run seals an empty batch, so that there is a sealed instant from the start. Transactions that were
-    committed together are sealed together. A row with a missing or altered transaction is logged with an alarm and
-    stays; it delays no other. `reader` keeps some of the sealed batches for the projections.
-    Raises `StoreUnavailable`, what `guard` raises, and `BrokenJournal` when earlier batches are missing.
+    All are sealed, or about `limit` of them. Transactions that were committed together are sealed together. The first
+    run of a ledger seals an empty batch, so that there is always a sealed instant. A row with a missing or altered
+    transaction is logged with an alarm and stays unsealed. `reader` caches sealed batches for the projections.
+
+    Raises `BrokenJournal` when earlier batches are missing, `StoreUnavailable`, and errors of `guard`.
     """
     run = _SealRun(deps, guard, state or SealerState(), reader or JournalReader(deps.store), limit)
     await retry_on_conflict(deps, "journal_moved", run.run)
@@ -67,10 +69,10 @@ async def seal_unsealed(
 
 
 class UnsealableRow(NamedTuple):
-    """A row that stays unsealed."""
+    """Row of transactions that cannot be sealed, with the reasons."""
 
     reasons: dict[str, str]
-    """By transaction id; by the row's key if the row cannot be read."""
+    """Reasons by transaction id, or by the row's key if the row cannot be read."""
     occurred_at: datetime
 
 
@@ -79,7 +81,7 @@ def _classify_row(row: UnsealedRow, documents: Mapping[str, Document | None]) ->
     if record is None or key_of(record.leader) != row.document.key:
         reason = {record.leader if record else row.document.key: "its row was altered"}
         return UnsealableRow(reason, row.occurred_at)
-    results = [verify_sealed(each, documents[each.id]) for each in record.transactions]
+    results = [decode_sealed_or_reason(each, documents[each.id]) for each in record.transactions]
     intact = tuple(each for each in results if not isinstance(each, str))
     if len(intact) < len(results):
         return UnsealableRow(_refusal_reasons(record, results), row.occurred_at)
@@ -87,7 +89,7 @@ def _classify_row(row: UnsealedRow, documents: Mapping[str, Document | None]) ->
 
 
 def _refusal_reasons(record: Unsealed, results: Sequence[LedgerTransaction | str]) -> dict[str, str]:
-    """Return a reason for each transaction of the row: they are sealed together, or none of them is."""
+    """Return a reason for each transaction of the row, because they can only be sealed together."""
     wrong = {each.id: why for each, why in zip(record.transactions, results, strict=True) if isinstance(why, str)}
     first = next(iter(wrong))
     return {
@@ -115,7 +117,7 @@ class _SealRun:
         head = await self._read_head()  # before the rows: see `_seal`
         after: tuple[Scalar, str] | None = None
         while True:
-            page = await unsealed_page(self.deps.store, bounds, after, MAX_TRANSACTIONS)
+            page = await read_unsealed_page(self.deps.store, bounds, after, MAX_TRANSACTIONS)
             for groups in split_batches(await self._sealable_groups(page)):
                 head = await self._seal(head, groups)
                 self.sealed += sum(len(each.sealed) for each in groups)
@@ -127,17 +129,22 @@ class _SealRun:
             if self.limit is not None and self.sealed >= self.limit:
                 self.state.refused |= self.refused
                 return
-            after = position(page[-1].document, "occurred_at")
+            after = document_position(page[-1].document, "occurred_at")
 
     def _advance_low_watermark(self, moment: datetime) -> None:
         first = moment if self.first_refused_at is None else min(self.first_refused_at, moment)
         self.state.low_watermark = self.state.low_watermark.advance(first)
 
     async def _read_head(self) -> JournalHead:
-        """Return the head; a run from the very beginning also compares it with the projections."""
+        """Return the head; seal an empty batch if there is none.
+
+        A run over all rows also checks that no projection is ahead of the head.
+        """
         is_full = not self.state.low_watermark.bounds
-        applied = await last_applied(self.deps.store) if is_full else 0  # first: the head is never behind them
-        head = await read_head(self.deps.store)
+        applied = (
+            await read_last_applied_batch_number(self.deps.store) if is_full else 0
+        )  # first: the head is never behind them
+        head = await read_journal_head(self.deps.store)
         if head is None:
             await check_no_earlier_journal(self.deps.store)
             return await self._seal(_NO_HEAD, ())
@@ -146,9 +153,9 @@ class _SealRun:
         return head
 
     async def _sealable_groups(self, page: Sequence[UnsealedRow]) -> list[SealableGroup]:
-        """Compare each row with its transactions, and refuse those that differ."""
+        """Return the groups of transactions that can be sealed; log and remember the rows that cannot."""
         ids = [each.id for row in page if row.record is not None for each in row.record.transactions]
-        documents = dict(zip(ids, await transaction_documents(self.deps.store, ids), strict=True))
+        documents = dict(zip(ids, await read_transaction_documents(self.deps.store, ids), strict=True))
         rows = await map_yielding(lambda row: _classify_row(row, documents), page)
         for each in rows:
             if isinstance(each, UnsealableRow):
@@ -164,17 +171,17 @@ class _SealRun:
                 _log.critical("transaction_not_sealed", alarm=True, transaction_id=name, reason=reason)
 
     async def _seal(self, head: JournalHead, groups: Sequence[SealableGroup]) -> JournalHead:
-        """Commit the batch behind `head` and return the new head.
+        """Commit the batch after `head`, delete its unsealed rows, and return the new head.
 
-        Only sealing deletes rows, and each sealing moves the head. So rows that were read after `head` all exist while
-        it is the head. Raises `ConcurrentUpdate` when it no longer is.
+        Rows that were read after `head` exist as long as it is the head, because only sealing deletes rows. Raises
+        `ConcurrentUpdate` when it no longer is.
         """
         now = self.deps.clock.now()
-        batch = seal(head, [sealed for each in groups for sealed in each.sealed], now)
+        batch = build_next_batch(head, [sealed for each in groups for sealed in each.sealed], now)
 
         async def write(transaction: Transaction) -> bool:
             await self.guard(transaction)
-            if (await read_head(transaction) or _NO_HEAD) != head:
+            if (await read_journal_head(transaction) or _NO_HEAD) != head:
                 return False
             transaction.create(BATCHES.collection, batch_key(batch.seq), *BATCHES.encode(batch))
             for each in groups:
@@ -191,7 +198,7 @@ class _SealRun:
             raise ConcurrentUpdate(f"the head is no longer {head.seq}")
         sealed_batch = SealedBatch(batch, [each for group in groups for each in group.transactions])
         self._report(sealed_batch, now)
-        self.reader.keep(sealed_batch)
+        self.reader.cache_sealed(sealed_batch)
         return head_of(batch)
 
     def _report(self, sealed: SealedBatch, now: datetime) -> None:
@@ -208,6 +215,6 @@ class _SealRun:
             _log.critical("clock_behind_journal", alarm=True, sealed_at=sealed_at, now=now.isoformat())
 
     async def _check_head_moved(self, head: JournalHead) -> None:
-        """Raise `BrokenJournal` when the batch exists although the head has not moved: the head was set back."""
-        if (await read_head(self.deps.store) or _NO_HEAD) == head:
+        """Raise `BrokenJournal` if the batch exists and the head has not moved: the head was set back."""
+        if (await read_journal_head(self.deps.store) or _NO_HEAD) == head:
             raise BrokenJournal(head.seq + 1, "it stands behind what the head says is the last batch")
