@@ -118,7 +118,7 @@ class Uploads:
         return await run_idempotent(self.unit_of_work, keyed, record), ref
 
     async def find(self, role: Audience, uploader: str, digests: Iterable[str]) -> dict[str, Upload]:
-        """Return the records of those files, among the digests, that the uploader has uploaded; by digest."""
+        """Return the uploader's records of the files with these digests, by digest; others are omitted."""
         keys = [_key(role, uploader, digest) for digest in sorted(set(digests))]
         found = await self.table.get_many(self.store, keys) if keys else []
         return {upload.digest: upload for upload in found if upload is not None}

@@ -46,7 +46,7 @@ class BlobReading:
 
 
 class Blobs(Protocol):
-    """A store of large or secret bytes, addressed by their digest. `area` is such as `records`, `data`."""
+    """A store of large or secret bytes, addressed by area (such as `records`) and digest."""
 
     async def put(self, area: str, content: bytes) -> BlobRef:
         """Store bytes durably under their digest. Equal bytes are stored once. Raises `BlobUnavailable`."""

@@ -205,7 +205,7 @@ class Consumer:
         return Retry(delay)
 
     def _wait_out(self, topic: str, reason: str) -> Disposition:
-        """Return an uncounted retry, after a wait that grows with the outage."""
+        """Return a retry that is not counted as an attempt; its delay grows with the outage."""
         self._failing_since = self._failing_since or self._clock.now()
         delay_s = self._outages.count_failure_and_get_delay_s()
         self._count(topic, WAITING)

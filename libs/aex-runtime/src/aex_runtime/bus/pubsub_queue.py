@@ -54,7 +54,7 @@ class AckDeadlines:
     republish: Republish
 
     def start_lease(self, outstanding: OutstandingMessage) -> None:
-        """Begin the lease of a new delivery, due for extension, as a server needs one to redeliver."""
+        """Begin the lease of a new delivery and mark it for extension, which servers may need to redeliver."""
         outstanding.renew_at = loop_time()
         outstanding.leased_until = outstanding.renew_at + self.lease.total_seconds()
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class HttpClient(Protocol):
-    """The method of `httpx.AsyncClient` that calls need."""
+    """The method of `httpx.AsyncClient` that calls to other services need."""
 
     async def request(
         self, method: str, url: str, *, content: str | None = None, headers: Mapping[str, str] | None = None

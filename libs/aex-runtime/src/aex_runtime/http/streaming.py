@@ -23,7 +23,8 @@ _log = structlog.get_logger(__name__)
 class TransferRate:
     """The lowest rate that a peer must keep.
 
-    A peer has `grace_s` seconds of waiting. Each byte that it transfers restores `1 / min_bytes_per_s`.
+    A peer may keep this side waiting for `grace_s` seconds. Each byte that it transfers restores `1 / min_bytes_per_s`
+    seconds of them.
     """
 
     grace_s: float = 60.0

@@ -121,10 +121,10 @@ CONTRACT_TRACE = "ce-traceparent"
 _FIRST_ERROR = 400
 
 
-def call_span(method: str, url: str, template: str, about: telemetry.Attributes) -> AbstractContextManager[Span]:
+def call_span(method: str, url: str, template: str, ids: telemetry.Attributes) -> AbstractContextManager[Span]:
     """Return a context manager that runs its block in the span of a call to another service.
 
-    `template` is the path's template, and `about` has the ids that the call concerns.
+    `template` is the template of the path, `ids` the attributes of the ids that the call concerns.
     """
     parts = urlsplit(url)
     attributes: dict[str, str | int | float | bool] = {
@@ -132,7 +132,7 @@ def call_span(method: str, url: str, template: str, about: telemetry.Attributes)
         "url.template": template,
         "server.address": parts.hostname or "",
         "server.port": parts.port or (443 if parts.scheme == "https" else 80),
-        **about,
+        **ids,
     }
     return telemetry.trace_step(f"{method} {template}", attributes, SpanKind.CLIENT)
 
