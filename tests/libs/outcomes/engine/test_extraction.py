@@ -9,8 +9,9 @@ from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
+from aex_outcomes.engine.candidate import VerificationInput
 from aex_outcomes.engine.extraction import Reading, ResultCache
-from tests.libs.outcomes.engine.builders import SAMPLES, criteria, criterion, money, verify
+from tests.libs.outcomes.engine.builders import NOW, SAMPLES, criteria, criterion, money, verify
 
 
 def one(found: VerificationResult) -> Any:
@@ -104,6 +105,27 @@ def test_a_result_is_remembered_until_its_time_is_up() -> None:
     assert cache.get(key) == {"m": Reading(1)}
     seconds.now = 300
     assert cache.get(key) is None
+
+
+async def test_readings_of_a_contract_are_not_those_of_a_trial_of_the_same_output() -> None:
+    engine = VerificationEngine()
+    contracts = ("ctr_1", "ctr_1", "ctr_2", "none")
+    assessed = [await engine.assess(_case_of(contract_id)) for contract_id in contracts]
+    assert [list(each.seconds) for each in assessed] == [["text_quality"], [], ["text_quality"], ["text_quality"]]
+    assert {each.result.metrics["word_count"] for each in assessed} == {2}
+
+
+def _case_of(contract_id: str) -> VerificationInput:
+    return VerificationInput(
+        contract_id=contract_id,
+        work_input={},
+        work_output={"text": "forty two"},
+        success_criteria=criteria(criterion("word_count")),
+        execution_metadata={},
+        evaluation={},
+        verification_id="ver_1",
+        verified_at=NOW,
+    )
 
 
 def test_other_input_has_another_key() -> None:

@@ -124,13 +124,22 @@ class Extraction:
         task_input: Mapping[str, Any],
         output: Any,
         metadata: Mapping[str, Any],
+        contract_id: str,
     ) -> ExtractionResult:
-        """Extract the metrics of a candidate. Raises `UnknownMetric` alone."""
+        """Extract the metrics of a candidate of this contract. Raises `UnknownMetric` alone.
+
+        Readings are cached for their contract: else a consumer's trial of the right guess at an output would be faster.
+        """
         runs, readings = plan_extraction(criteria, task_input, self._catalog)
         seconds: dict[str, float] = {}
         for run in runs:
             metrics = frozenset(criteria[position].metric for position in run.positions)
-            found = await self._run(run, metrics, output, metadata, seconds)
+            key = self._cache.make_key(contract_id, run.section, sorted(metrics), run.task_input, output, metadata)
+            found = self._cache.get(key)
+            if found is None:
+                found = await self._run(run, metrics, output, metadata, seconds)
+                if not any(each.error and each.error.fault is Fault.PLATFORM for each in found.values()):
+                    self._cache.put(key, found)
             for position in run.positions:
                 readings[position] = found.get(criteria[position].metric, Reading())
         return ExtractionResult([readings[position] for position in range(len(criteria))], seconds)
@@ -143,10 +152,6 @@ class Extraction:
         metadata: Mapping[str, Any],
         seconds: dict[str, float],
     ) -> Mapping[str, Reading]:
-        key = self._cache.make_key(run.section, sorted(metrics), run.task_input, output, metadata)
-        known = self._cache.get(key)
-        if known is not None:
-            return known
         extractor, started = self._catalog.extractors[run.section], self._watch()
         try:
             values = await _extract(extractor, metrics, run.task_input, output, metadata)
@@ -158,10 +163,7 @@ class Extraction:
             return dict.fromkeys(metrics, _platform_error("extractor_failed", message))
         finally:
             seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
-        readings = {metric: _to_reading(values[metric]) for metric in metrics if metric in values}
-        if not any(each.error and each.error.fault is Fault.PLATFORM for each in readings.values()):
-            self._cache.put(key, readings)
-        return readings
+        return {metric: _to_reading(values[metric]) for metric in metrics if metric in values}
 
 
 async def _extract(

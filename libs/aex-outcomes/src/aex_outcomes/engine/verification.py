@@ -146,7 +146,9 @@ class VerificationEngine:
 
     async def _extract_and_decide(self, case: VerificationInput) -> tuple[VerificationResult, ExtractionResult]:
         self.catalog.require_supported(case.criteria)
-        found = await self._extraction.extract(case.criteria, case.task_input, case.work_output, case.metadata)
+        found = await self._extraction.extract(
+            case.criteria, case.task_input, case.work_output, case.metadata, case.contract_id
+        )
         return decide_verdict(case, found.readings, self.catalog), found
 
     def _facts(self, case: VerificationInput, found: ExtractionResult) -> CandidateFacts:
