@@ -15,7 +15,7 @@ from aex_models.frozen import Frozen
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.errors import TemporarilyUnavailable, Unprocessable
 from aex_runtime.http.large_pages import LONG_STRING_BYTES, LargePages, LongStrings, PageReader
-from aex_runtime.http.listing import MAX_PAGE_BYTES, Listing, read_page_as_json
+from aex_runtime.http.listing import MAX_PAGE_BYTES, Listing, Partial, read_page_as_json
 from aex_runtime.http.pagination import CursorCodec, PageRequest, collect_filters
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import SPILL_BYTES, Collection, Document, Index, Store
@@ -126,6 +126,50 @@ async def test_page_ends_by_bytes_of_what_its_rendering_reads() -> None:
     assert [len(items) for items in await pages_of(store, 50)] == [1, 1, 1]
     small = Letter(letter_id="side", colour="red", at=0, text="y")
     assert [len(items) for items in await pages_of(await stored(small, store=store), 50)] == [3]
+
+
+async def test_page_of_partial_records_does_not_reveal_the_size_of_their_hidden_parts() -> None:
+    """A reader without `text` gets equal pages, whatever it is, and whether the records match or not."""
+
+    async def hide(_: PageReader, letter: Letter) -> Partial[dict[str, Any]]:
+        return Partial({"letter_id": letter.letter_id, "beside": letter.beside})
+
+    made = [await stored(*letters(*sizes)) for sizes in ([10] * 5, [LARGE] * 5, [10, LARGE, 10, 600_000, 600_000])]
+    green = [{"colour": "green"}]
+    every = Listing(LETTERS, green, "at", hidden_bytes=1_000)
+    some = Listing(LETTERS, green, "at", matches=lambda letter: letter.at in {0, 3}, hidden_bytes=1_000)
+    for listing in (every, some):
+        found = [await read_page_as_json(store, listing, paging(), hide) for store in made]
+        assert found[0] == found[1] == found[2]
+        assert json.loads(found[0])["next_cursor"] is None
+
+
+async def test_partial_records_count_what_is_seen_and_a_share_for_what_is_not() -> None:
+    async def show(pages: PageReader, letter: Letter) -> Partial[dict[str, Any]]:
+        return Partial(await render(pages, letter))
+
+    hidden = Listing(LETTERS, [{"colour": "green"}], "at", hidden_bytes=MAX_PAGE_BYTES // 3)
+    first = json.loads(await read_page_as_json(await stored(*letters(*[10] * 5)), hidden, paging(), show))
+    assert len(first["items"]) == 2
+    seen = Listing(LETTERS, [{"colour": "green"}], "at", hidden_bytes=0)
+    first = json.loads(await read_page_as_json(await stored(*letters(*[600_000] * 3)), seen, paging(), show))
+    assert [len(each["text"]) for each in first["items"]] == [600_000]
+
+
+async def test_hidden_parts_of_a_page_take_no_memory() -> None:
+    async def hide(_: PageReader, letter: Letter) -> Partial[dict[str, Any]]:
+        return Partial({"letter_id": letter.letter_id})
+
+    store = await stored(*letters(*[LARGE] * 20))
+    listing = Listing(LETTERS, [{"colour": "green"}], "at", hidden_bytes=1_000)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        assert len(json.loads(await read_page_as_json(store, listing, paging(), hide))["items"]) == 20
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * LARGE, f"{peak / 1e6:.0f} MB"
 
 
 async def test_record_that_does_not_match_is_left_out_and_passed() -> None:

@@ -21,7 +21,7 @@ from aex_runtime.store.spill import SpillingStore
 from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.store.table import Table
 from aex_verification.repository import ATTEMPTS, CANDIDATES, CONTRACTS, OUTCOMES
-from aex_verification.rules.records import AttemptRow, ContractRow
+from aex_verification.rules.records import AttemptRow, ContractRow, GovernanceFacts
 from tests.parts.verification import START, VerificationBench
 from tests.services.settlement.outcomes import an_outcome
 from tests.services.verification.listening import application
@@ -226,3 +226,52 @@ async def test_page_of_attempts_ends_by_the_bytes_of_the_candidates_that_its_rea
     assert [each["attempt_id"] for page in pages for each in page] == ["att_0", "att_1", "att_2"]
     texts = [each["candidate"]["output"]["text"] for page in pages for each in page if each.get("candidate")]
     assert texts == ([] if len(sizes) == 1 else [f"{number}" * LARGE for number in range(3)])
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["new", "old"])
+async def test_pages_of_unpaid_records_do_not_reveal_the_size_of_what_they_hide(is_old: bool) -> None:
+    found = []
+    for size in (1, 400_000, LARGE):
+        bench = VerificationBench(SpillingStore(MemoryStore(), open_blobs("memory:")))
+        await bench.award()
+        for number in range(5):
+            await _put_unpaid(bench.store, number, "x" * size, is_old=is_old)
+        async with opened(bench) as client:
+            lists: list[tuple[str, dict[str, str]]] = [
+                ("/v1/contracts", {}),
+                ("/v1/contracts", {"status": "exhausted"}),
+                ("/v1/contracts/ctr_1/attempts", {}),
+                ("/v1/outcomes", {}),
+            ]
+            found.append([await pages_of(client, "consumer:acme", path, **query) for path, query in lists])
+    assert found[0] == found[1] == found[2]
+    assert [[len(page) for page in pages] for pages in found[0]] == [[6], [5], [5], [5]]
+
+
+async def _put_unpaid(store: Store, number: int, text: str, *, is_old: bool) -> None:
+    """Store a contract that cost nothing, its outcome, and an attempt of the contract `ctr_1`."""
+    contract_id, at = f"ctr_0{number}", START + timedelta(seconds=number)
+    contract = ContractRow(
+        contract_id=contract_id,
+        work_id="work_1",
+        consumer_id="acme",
+        agent_id="bot",
+        awarded_at=at,
+        state=a_state(contract_id, ContractStatus.EXHAUSTED, last_feedback=text[:400_000]),
+    )
+    await put(store, CONTRACTS, contract_id, contract)
+    hidden: dict[str, Any] = {"verification_result": None, "execution_metadata": {"note": text}}
+    outcome = an_outcome(contract_id, final_status=ContractStatus.EXHAUSTED, created_at=at, **hidden)
+    await put(store, OUTCOMES, contract_id, outcome, is_old=is_old)
+    attempt = AttemptRow(
+        attempt_id=f"att_{number}",
+        contract_id="ctr_1",
+        candidate_key=key_of(f"att_{number}"),
+        candidate_hash="0" * 64,
+        output_hash="0" * 64,
+        status=AttemptStatus.JUDGED,
+        facts=GovernanceFacts(output_text=text),
+        platform_latency_ms=1.0,
+        received_at=at,
+    )
+    await put(store, ATTEMPTS, attempt.attempt_id, attempt)

@@ -70,12 +70,30 @@ class LongStrings:
 
     def restore_in(self, content: bytes) -> bytes:
         """Return the JSON text with the kept strings in place of their placeholders."""
+        return b"".join(self._pieces(content))
+
+    def measure_restored(self, content: bytes) -> int:
+        """Return the bytes of the JSON text with the kept strings in it."""
+        return sum(map(len, self._pieces(content)))
+
+    @property
+    def count(self) -> int:
+        """Return the number of kept strings."""
+        return len(self._strings)
+
+    def drop_unused(self, numbers: range, content: bytes) -> None:
+        """Free the memory of those strings whose placeholders the JSON text does not have."""
+        for number in numbers:
+            if b'"%s-%d"' % (self._token.encode(), number) not in content:
+                self._strings[number] = memoryview(b"")
+
+    def _pieces(self, content: bytes) -> Iterator[bytes | memoryview]:
         first, *others = content.split(b'"%s-' % self._token.encode())
-        pieces: list[bytes | memoryview] = [first]
+        yield first
         for each in others:
             number, _, rest = each.partition(b'"')
-            pieces += [self._strings[int(number)], rest]
-        return b"".join(pieces)
+            yield self._strings[int(number)]
+            yield rest
 
 
 def _long_strings(body: bytes) -> Iterator[tuple[int, int]]:
@@ -152,12 +170,29 @@ class PageReader:
 
     async def decode_record(self, table: Table[M], document: Document) -> M:
         """Return the record of a loaded document; in a thread if the page is large."""
+        return (await self.decode_with_strings(table, document))[0]
 
-        def decode() -> M:
-            body = document.body if self._strings is None else self._strings.extract_from(document.body)
-            return table.decode(replace(document, body=body)).record
+    async def decode_with_strings(self, table: Table[M], document: Document) -> tuple[M, range]:
+        """Return the record of a loaded document, and the numbers of its long strings."""
+        strings = self._strings
+        if strings is None:
+            return await self.run_in_thread_if_large(lambda: table.decode(document).record), range(0)
+
+        def decode() -> tuple[M, range]:
+            first = strings.count
+            body = strings.extract_from(document.body)
+            return table.decode(replace(document, body=body)).record, range(first, strings.count)
 
         return await self.run_in_thread_if_large(decode)
+
+    def drop_unused_strings(self, strings: range, content: bytes) -> None:
+        """Free the memory of a record's long strings, except those in its rendered JSON."""
+        if self._strings is not None:
+            self._strings.drop_unused(strings, content)
+
+    def measure_json(self, content: bytes) -> int:
+        """Return the bytes of a rendered record's JSON, with its long strings."""
+        return len(content) if self._strings is None else self._strings.measure_restored(content)
 
     async def encode_json(self, content: Any) -> bytes:
         """Return the JSON of the rendered page, with the long strings; in a thread if the page is large."""

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from fastapi import Response
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from aex_runtime.http.large_pages import LongStrings, PageReader
 from aex_runtime.http.pagination import PageRequest
@@ -36,6 +37,18 @@ class Listing(Generic[M]):
     direction: Direction = "desc"
     bounds: tuple[Bound, ...] = ()
     matches: Callable[[M], bool] = field(default=lambda _: True)
+    hidden_bytes: int | None = None
+    """Bytes that a record counts for what its reader may not see, however much it is; None: the reader sees all.
+
+    Else the end of a page would reveal the size of hidden parts. Records are then counted after they were rendered.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Generic[T]):
+    """A rendered record with hidden parts: the page counts what its reader sees, and `hidden_bytes`."""
+
+    item: T
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +59,7 @@ class ListPage(Generic[T]):
     after: Position | None
 
 
-Render = Callable[[PageReader, M], Awaitable[T]]
+Render = Callable[[PageReader, M], Awaitable[T | Partial[T]]]
 """Function that renders a record. It reads other records through the page's reader, which counts their bytes."""
 
 
@@ -84,28 +97,42 @@ def encoded_json_response(content: bytes) -> Response:
 
 async def _read(reader: PageReader, listing: Listing[M], paging: PageRequest, render: Render[M, T]) -> ListPage[T]:
     items: list[T] = []
-    number, last = 0, None
+    number, size, last = 0, 0, None
     async with aclosing(_merge(reader.unloaded, listing, paging)) as documents:
         async for document in documents:
-            is_full = number == paging.limit or reader.size + body_size(document) > MAX_PAGE_BYTES
-            if last is not None and is_full:
+            stored = body_size(document) if listing.hidden_bytes is None else 0
+            if last is not None and (number == paging.limit or size + stored > MAX_PAGE_BYTES):
                 return ListPage(tuple(items), last)
-            rendered = await _render(reader, listing, document, render)
-            if last is not None and reader.size > MAX_PAGE_BYTES:  # with what its rendering read
+            rendered, counted = await _render(reader, listing, document, render)
+            size += counted
+            if last is not None and size > MAX_PAGE_BYTES:  # with what its rendering read
                 return ListPage(tuple(items), last)
             items += rendered
             number, last = number + 1, _position(document, listing.order)
     return ListPage(tuple(items), None)
 
 
-async def _render(reader: PageReader, listing: Listing[M], document: Document, render: Render[M, T]) -> tuple[T, ...]:
-    """Return the rendered record; nothing if it was deleted meanwhile or does not match."""
-    table = listing.table
+async def _render(
+    reader: PageReader, listing: Listing[M], document: Document, render: Render[M, T]
+) -> tuple[tuple[T, ...], int]:
+    """Return the rendered record and the bytes that it counts.
+
+    There is no record if it was deleted or does not match.
+    """
+    table, before = listing.table, reader.size
     loaded = await reader.load_body(table.collection, document)
     if loaded is None:
-        return ()
-    record = await reader.decode_record(table, loaded)
-    return (await render(reader, record),) if listing.matches(record) else ()
+        return (), listing.hidden_bytes or 0
+    record, strings = await reader.decode_with_strings(table, loaded)
+    if not listing.matches(record):
+        reader.drop_unused_strings(strings, b"")
+        return (), reader.size - before if listing.hidden_bytes is None else listing.hidden_bytes
+    rendered = await render(reader, record)
+    if not isinstance(rendered, Partial):
+        return (rendered,), reader.size - before
+    content = await reader.run_in_thread_if_large(lambda: to_json(rendered.item))
+    reader.drop_unused_strings(strings, content)
+    return (rendered.item,), (listing.hidden_bytes or 0) + reader.measure_json(content)
 
 
 async def _merge(store: Store, listing: Listing[M], paging: PageRequest) -> AsyncGenerator[Document, None]:

@@ -9,11 +9,12 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from aex_models.audiences import Audience
 from aex_models.money import from_micros
 from aex_models.settlement import Account, AccountBalance, AccountEntry, LedgerTransaction, Settlement, TrialBalance
 from aex_runtime.errors import NotFound
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, ListPage, read_page, read_page_as_json
+from aex_runtime.http.listing import Listing, ListPage, Partial, read_page, read_page_as_json
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import parse_period, period_bounds
@@ -32,6 +33,7 @@ from aex_settlement.rules.account_books import EntryPosition, iterate_entries
 from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
 from aex_settlement.rules.settlements import (
     SettlementFilter,
+    is_paid,
     may_read_account,
     may_read_settlement,
     own_party_filter,
@@ -191,8 +193,13 @@ def _settlements(reader: Principal, query: SettlementFilter) -> Listing[Settleme
     own = own_party_filter(reader)
     is_foreign = any(query.equal.get(name, value) != value for name, value in own.items())
     sets = () if is_foreign else ({**query.equal, **own},)  # rows of another party: as if there were none
-    return Listing(SETTLEMENTS, sets, "settled_at", "desc", period_bounds(period))
+    # Of a settlement only values are hidden: what a consumer sees of it bounds its page.
+    hidden = 0 if reader.role is Audience.CONSUMER else None
+    return Listing(SETTLEMENTS, sets, "settled_at", "desc", period_bounds(period), hidden_bytes=hidden)
 
 
-async def _render_settlement(reader: Principal, pages: PageReader, settlement: Settlement) -> dict[str, Any]:
-    return await pages.run_in_thread_if_large(lambda: render_settlement(settlement, reader))
+async def _render_settlement(
+    reader: Principal, pages: PageReader, settlement: Settlement
+) -> dict[str, Any] | Partial[dict[str, Any]]:
+    view = await pages.run_in_thread_if_large(lambda: render_settlement(settlement, reader))
+    return Partial(view) if reader.role is Audience.CONSUMER and not is_paid(settlement) else view

@@ -11,7 +11,7 @@ from aex_models.work import Work
 from aex_runtime.exports import merge_party_filters
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.large_pages import PageReader
-from aex_runtime.http.listing import Listing, read_page_as_json
+from aex_runtime.http.listing import Listing, Partial, read_page_as_json
 from aex_runtime.http.pagination import PageRequest, collect_filters
 from aex_runtime.store.port import Fields, key_of
 from aex_verification.deps import Deps
@@ -28,6 +28,8 @@ from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 _ORDER = "created_at"
+_HIDDEN_FEEDBACK, _HIDDEN_DELIVERY = 4_096, 16_384
+"""Bytes that an unpaid record counts for its hidden parts. They let pages of 200 contracts and of 50 others through."""
 Json = dict[str, Any]
 
 
@@ -45,12 +47,15 @@ async def list_contracts(
     def matches(row: ContractRow) -> bool:
         return work_id in {None, row.work_id} and status in {None, row.state.status}
 
-    async def render(pages: PageReader, row: ContractRow) -> Json:
+    async def render(pages: PageReader, row: ContractRow) -> Json | Partial[Json]:
         is_secret = has_secret_feedback(row, reader)
         is_visible = not is_secret or (row.state.is_final and await _is_paid(pages, row.contract_id))
-        return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
+        view = project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
+        return view if is_visible else Partial(view)
 
-    return await read_page_as_json(deps.store, Listing(CONTRACTS, sets, _ORDER, matches=matches), paging, render)
+    hidden = _HIDDEN_FEEDBACK if reader.role is Audience.CONSUMER else None
+    listing = Listing(CONTRACTS, sets, _ORDER, matches=matches, hidden_bytes=hidden)
+    return await read_page_as_json(deps.store, listing, paging, render)
 
 
 async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging: PageRequest) -> bytes:
@@ -60,7 +65,7 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
     work: Work | None = None
     work_size = 0
 
-    async def render(pages: PageReader, row: AttemptRow) -> Json:
+    async def render(pages: PageReader, row: AttemptRow) -> Json | Partial[Json]:
         nonlocal paid, work, work_size
         if paid is None:
             paid = is_consumer and await _is_paid(pages, contract_id)
@@ -73,13 +78,14 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
                 work, work_size = awarded.work if awarded else None, pages.size - before
             elif row.result is not None and has_omitted_thresholds(row.result.criterion_results):
                 await pages.count_bytes(work_size)  # its rendering repeats them
-        return await pages.run_in_thread_if_large(
+        view = await pages.run_in_thread_if_large(
             lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid))
         )
+        return view if shows_candidate else Partial(view)
 
-    return await read_page_as_json(
-        deps.store, Listing(ATTEMPTS, ({"contract_id": contract_id},), _ORDER, "asc"), paging, render
-    )
+    hidden = _HIDDEN_DELIVERY if is_consumer else None
+    listing = Listing(ATTEMPTS, ({"contract_id": contract_id},), _ORDER, "asc", hidden_bytes=hidden)
+    return await read_page_as_json(deps.store, listing, paging, render)
 
 
 async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filters: Mapping[str, str | None]) -> bytes:
@@ -94,11 +100,15 @@ async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filt
     def matches(record: OutcomeRecord) -> bool:
         return all(getattr(record, name) == value for name, value in (equal or {}).items())
 
-    async def render(pages: PageReader, record: OutcomeRecord) -> Json:
-        return await pages.run_in_thread_if_large(lambda: render_outcome(reader, record))
+    async def render(pages: PageReader, record: OutcomeRecord) -> Json | Partial[Json]:
+        view = await pages.run_in_thread_if_large(lambda: render_outcome(reader, record))
+        return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_for(record) else view
 
     sets = () if equal is None else _outcome_sets(own, equal)
-    return await read_page_as_json(deps.store, Listing(OUTCOMES, sets, _ORDER, matches=matches), paging, render)
+    hidden = _HIDDEN_DELIVERY if reader.role is Audience.CONSUMER else None
+    return await read_page_as_json(
+        deps.store, Listing(OUTCOMES, sets, _ORDER, matches=matches, hidden_bytes=hidden), paging, render
+    )
 
 
 def _outcome_sets(own: Fields, equal: Mapping[str, str]) -> tuple[Fields, ...]:
@@ -117,4 +127,11 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
     """Return whether the consumer pays for the outcome; an older record has to be loaded to know it."""
     document = await pages.unloaded.get(OUTCOMES.collection, key_of(contract_id))
     known = None if document is None else document.fields.get(IS_PAID)
-    return known if isinstance(known, bool) else is_paid_for(await pages.find_record(OUTCOMES, key_of(contract_id)))
+    if document is None or isinstance(known, bool):
+        return bool(known)
+    loaded = await pages.load_body(OUTCOMES.collection, document)
+    if loaded is None:
+        return False
+    record, strings = await pages.decode_with_strings(OUTCOMES, loaded)
+    pages.drop_unused_strings(strings, b"")
+    return is_paid_for(record)
