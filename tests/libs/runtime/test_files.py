@@ -15,10 +15,12 @@ def test_new_directory_is_private_and_has_its_version(tmp_path: Path) -> None:
     assert files.open_data_dir(path) == path
 
 
-async def test_free_bytes_need_an_existing_directory(tmp_path: Path) -> None:
-    assert await files.free_bytes(tmp_path) > 0
+async def test_free_bytes_are_rounded_and_need_an_existing_directory(tmp_path: Path) -> None:
+    free = await files.rounded_free_bytes(tmp_path)
+    assert free >= 0
+    assert free % 100_000_000 == 0
     with pytest.raises(FileNotFoundError):
-        await files.free_bytes(tmp_path / "gone")
+        await files.rounded_free_bytes(tmp_path / "gone")
 
 
 @pytest.mark.parametrize("content", ["", "1", "3", "2.5", "x" * 1_000])

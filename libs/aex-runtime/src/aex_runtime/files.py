@@ -35,6 +35,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+_FREE_STEP_BYTES = 100_000_000
 LAYOUT_VERSION = "2"
 """Incremented with each incompatible change of the files in the data directory."""
 _VERSION_FILE = "version"
@@ -62,9 +63,13 @@ def open_data_dir(path: Path) -> Path:
     return path
 
 
-async def free_bytes(path: Path) -> float:
-    """Return the free bytes on the disk of a directory. Raises `OSError` if it is missing."""
-    return float((await asyncio.to_thread(shutil.disk_usage, path)).free)
+async def rounded_free_bytes(path: Path) -> float:
+    """Return the free bytes on the directory's disk in whole 100 MB. Raises `OSError` if it is missing.
+
+    Any caller reads metrics: exact bytes would reveal the size of whatever was stored last.
+    """
+    free = (await asyncio.to_thread(shutil.disk_usage, path)).free
+    return float(free - free % _FREE_STEP_BYTES)
 
 
 def create_file_once(path: Path, content: bytes, mode: int) -> bool:

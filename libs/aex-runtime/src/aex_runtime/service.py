@@ -15,7 +15,7 @@ from aex_runtime.bus.dataref import EventData
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock, WallClock
-from aex_runtime.files import free_bytes, open_data_dir
+from aex_runtime.files import open_data_dir, rounded_free_bytes
 from aex_runtime.http.health import Probe
 from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.identity.local_key import load_key_file, load_or_create_key
@@ -99,8 +99,9 @@ class ServiceParts:
         gauges = self.background.gauges()
         if not self.settings.uses_data_dir():
             return gauges
-        free = partial(free_bytes, self.settings.data_dir)
-        return (*gauges, GaugeSpec("aex_data_dir_free_bytes", "Free bytes on the data directory's disk", free))
+        free = partial(rounded_free_bytes, self.settings.data_dir)
+        about = "Free bytes on the data directory's disk, in whole 100 MB"
+        return (*gauges, GaugeSpec("aex_data_dir_free_bytes", about, free))
 
     def storage_bounds(self) -> StorageBounds:
         """Return the storage limits that the settings set for new content."""
