@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from aex_models.allowlists import ALLOWED, AUDIENCES
 from aex_models.audiences import Audience, Disclosure, NotForAudience, project, project_event_data
 from aex_models.contract import Attempt, Award, Candidate, Contract, ExecutionMetadata, Terms
+from aex_models.contract_events import ContractEvent, ContractEventType
 from aex_models.cost import cost
 from aex_models.evaluation import EVALUATION_KEYS, CustomMetric, Evaluation, GroundTruth
 from aex_models.events import TOPICS, ContractAwarded

@@ -62,7 +62,10 @@ def test_subscriptions_are_those_of_the_specification() -> None:
     assert {topic.publisher for topic in TOPICS.values()} <= set(SERVICES)
     assert {service: set(subscribed_topics(service)) for service in SERVICES} == {
         "work-publisher": {"work.checked", "outcome.verified", "contract.cancelled"},
-        "verification": {"work.submitted", "contract.awarded", "output.submitted", "outcome.reviewed"},
+        "verification": {
+            *("work.submitted", "contract.awarded", "output.submitted", "outcome.reviewed"),
+            "settlement.adjusted",  # file 15; by it a consumer that a correction charges reads the output (file 17)
+        },
         "governance": {"outcome.held", "outcome.verified"},
         "settlement": {"outcome.verified"},
     }

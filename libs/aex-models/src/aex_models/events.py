@@ -172,7 +172,7 @@ TOPICS: Mapping[str, Topic] = {
         Topic("outcome.verified", OutcomeVerified, VERIFICATION, (GOVERNANCE, SETTLEMENT, PUBLISHER)),
         Topic("contract.cancelled", ContractCancelled, VERIFICATION, (PUBLISHER,)),
         Topic("settlement.completed", SettlementCompleted, SETTLEMENT),
-        Topic("settlement.adjusted", SettlementAdjusted, SETTLEMENT),
+        Topic("settlement.adjusted", SettlementAdjusted, SETTLEMENT, (VERIFICATION,)),
     )
 }
 """Topics by name. Every bus backend creates its topics and subscriptions from this mapping."""

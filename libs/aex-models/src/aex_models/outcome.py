@@ -42,4 +42,6 @@ class OutcomeRecord(Frozen):
     """Feedback level of the work: the part of the result that the agent may see."""
     stored: bool = True
     """False where `verification.store_outcomes` is off: no result, final result or execution metadata is stored."""
+    paid_by_correction: bool = False
+    """True once a correction of the settlement costs something: its consumer may read the output then."""
     created_at: Instant

@@ -2,13 +2,21 @@
 
 from collections.abc import Mapping
 
-from aex_models.events import ContractAwarded, Event, OutcomeReviewed, OutputSubmitted, WorkSubmitted, parse_event_data
+from aex_models.events import (
+    ContractAwarded,
+    Event,
+    OutcomeReviewed,
+    OutputSubmitted,
+    SettlementAdjusted,
+    WorkSubmitted,
+    parse_event_data,
+)
 from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import open_awarded_contract
 from aex_verification.handlers.check_work import run_work_check
 from aex_verification.handlers.close import expire_contract
-from aex_verification.handlers.conclude import conclude_contract
+from aex_verification.handlers.conclude import conclude_contract, record_payment
 from aex_verification.handlers.hold_decisions import apply_hold_decision
 from aex_verification.handlers.save_contract import CHECK, CONCLUDE, DEADLINE, VERIFY
 from aex_verification.handlers.verify_attempt import is_in_progress, verify_attempt
@@ -28,6 +36,9 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
     async def outcome_reviewed(event: Event) -> None:
         await apply_hold_decision(deps, parse_event_data(event, OutcomeReviewed))
 
+    async def settlement_adjusted(event: Event) -> None:
+        await record_payment(deps, parse_event_data(event, SettlementAdjusted))
+
     async def work_submitted(event: Event) -> None:
         await run_work_check(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
 
@@ -35,6 +46,7 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         "contract.awarded": contract_awarded,
         "output.submitted": output_submitted,
         "outcome.reviewed": outcome_reviewed,
+        "settlement.adjusted": settlement_adjusted,
         "work.submitted": work_submitted,
     }
 

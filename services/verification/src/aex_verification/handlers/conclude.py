@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 
 from aex_models.contract import AttemptStatus, Candidate, ContractStatus
-from aex_models.events import ContractAwarded, OutcomeHeld, OutcomeVerified
+from aex_models.events import ContractAwarded, OutcomeHeld, OutcomeVerified, SettlementAdjusted
 from aex_models.governance import Action, DecidedBy, GovernanceResult, HoldCause, ValidationDecision
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.final_result import apply_governance, governance_result
@@ -26,7 +26,7 @@ from aex_verification.measures import ATTEMPTS_TOTAL, CONTRACTS_ENDED_TOTAL
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.rules.governance import make_validation_request
-from aex_verification.rules.outcomes import make_outcome_record, strip_result
+from aex_verification.rules.outcomes import is_paid_for, make_outcome_record, strip_result
 from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, compute_retry_delay
 
 _NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
@@ -224,3 +224,23 @@ async def write_and_publish_outcome(
     unit.cancel_timer(DEADLINE, contract_id)
     unit.cancel_timer(CONCLUDE, contract_id)
     unit.measures.count(CONTRACTS_ENDED_TOTAL, state.status)
+
+
+async def record_payment(deps: Deps, adjusted: SettlementAdjusted) -> None:
+    """Let the consumer read the output once a revision of its settlement costs something.
+
+    A later revision without costs changes nothing: what was paid for once stays readable.
+    """
+    if adjusted.cost.total <= 0:
+        return
+
+    async def mark_paid(unit: Unit) -> bool:
+        stored = await unit.get(OUTCOMES, key_of(adjusted.contract_id))
+        if stored is None or is_paid_for(stored.record):
+            return False
+        paid = stored.record.model_copy(update={"paid_by_correction": True})
+        await unit.put_large(OUTCOMES, key_of(adjusted.contract_id), paid)
+        return True
+
+    if await deps.unit_of_work.run(mark_paid):
+        _log.info("payment_recorded", contract_id=adjusted.contract_id, revision=adjusted.revision)

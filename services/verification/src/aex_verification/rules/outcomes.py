@@ -76,9 +76,9 @@ def strip_result(record: OutcomeRecord) -> OutcomeRecord:
 
 
 def is_paid_for(record: OutcomeRecord | None) -> bool:
-    """Return whether the outcome succeeded or costs something; then its consumer may read the candidate.
+    """Return whether the outcome succeeded or costs something in any revision.
 
-    False without a record.
+    Then its consumer may read the candidate. False without a record.
     """
     if record is None:
         return False
@@ -86,7 +86,7 @@ def is_paid_for(record: OutcomeRecord | None) -> bool:
     is_success = result is not None and result.success
     if not record.stored:  # the status alone is there: a contract passes with a success and no other outcome
         is_success = record.final_status is ContractStatus.PASSED
-    return record.billing_impact.total > 0 or is_success
+    return record.billing_impact.total > 0 or record.paid_by_correction or is_success
 
 
 def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
