@@ -36,6 +36,7 @@ WITHHELD = {
     ("Settlement", "fee_rate"),
     ("Settlement", "success_criteria"),
     ("LedgerTransaction", "booking"),
+    ("OutcomeRecord", "paid_by_correction"),
 }
 
 EVALUATION = Evaluation.model_validate(
@@ -367,6 +368,26 @@ def test_unpaid_result_shows_the_criteria_met_and_the_codes_of_the_science_gate(
         ("rougeL", 0.5),
         ("word_count", 9),
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_visible"), [("criteria_not_met", True), ("rejected", True), ("fatal", True), ("found_417", False)]
+)
+def test_verifiers_own_code_is_hidden_from_an_unpaid_consumer(code: str, is_visible: bool) -> None:
+    event = ContractEvent(
+        contract_id="ctr_1",
+        seq=1,
+        type=ContractEventType.VERIFICATION_REJECTED,
+        attempts_used=1,
+        max_attempts=3,
+        code=code,
+        message="it found 417",
+        occurred_at=NOW,
+    )
+    unpaid = project(event, Audience.CONSUMER)
+    assert ("code" in unpaid, "message" in unpaid) == (is_visible, False)
+    for audience, disclosure in ((Audience.CONSUMER, Disclosure(output=True)), (Audience.AGENT, Disclosure())):
+        assert project(event, audience, disclosure)["code"] == code
 
 
 def test_paying_consumer_sees_the_delivery() -> None:

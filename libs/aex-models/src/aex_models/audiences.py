@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
+from aex_models.contract_events import PLATFORM_CODES, ContractEvent
 from aex_models.examination import DomainViolation, Fault, ValueMismatch
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
 from aex_models.science import ScienceResult
@@ -113,7 +114,8 @@ def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dic
 def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) -> frozenset[str]:
     """Return the fields that this record hides from the audience although the allow-list names them."""
     if audience is Audience.CONSUMER and not shown.output:
-        return _UNPAID.get(type(model).__name__, frozenset())
+        has_own_code = isinstance(model, ContractEvent) and model.code not in {None, *PLATFORM_CODES}
+        return _UNPAID.get(type(model).__name__, frozenset()) | (frozenset({"code"}) if has_own_code else frozenset())
     if isinstance(model, CriterionError) and model.code == CUSTOM_METRIC_FAILED:
         # The message of failed custom code may quote evaluation data, so only the consumer sees it.
         return frozenset() if audience is Audience.CONSUMER else frozenset({"message"})

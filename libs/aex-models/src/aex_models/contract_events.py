@@ -35,6 +35,10 @@ FINAL_EVENTS = frozenset(ENDINGS.values())
 """The event types that end a contract."""
 
 
+PLATFORM_CODES = frozenset({"criteria_not_met", "science_not_passed", "rejected", "fatal"})
+"""Codes of rejections that are not a named verifier's own, which may hold a part of the output."""
+
+
 class ContractEvent(Frozen):
     """A numbered event of a contract, such as a rejection or the end."""
 
@@ -49,7 +53,7 @@ class ContractEvent(Frozen):
     attempt_counted: bool | None = None
     """True if a rejection used an attempt."""
     code: str | None = None
-    """Code of a rejection: the verifier's, or `criteria_not_met`."""
+    """Code of a rejection: one of `PLATFORM_CODES`, or a verifier's own, which an unpaid delivery hides."""
     message: str | None = None
     """Summary of a rejection's feedback; None at feedback level `none`."""
     cause: CancelCause | None = None

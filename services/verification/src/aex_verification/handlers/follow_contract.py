@@ -67,8 +67,11 @@ async def stream_contract_events(
 
 
 async def _render(deps: Deps, reader: Principal, events: list[ContractEvent]) -> list[dict[str, Any]]:
-    """Return the events with the fields that the reader may see; a consumer sees messages of paid outputs."""
-    is_secret = reader.role is Audience.CONSUMER and any(each.message is not None for each in events)
+    """Return the events with the fields that the reader may see.
+
+    A consumer sees messages, and verifiers' own codes, of paid outputs.
+    """
+    is_secret = reader.role is Audience.CONSUMER and any(each.code is not None for each in events)
     is_visible = not is_secret or is_paid_for(await find_outcome(deps, events[0].contract_id))
     return [project(each, reader.role, Disclosure(output=is_visible)) for each in events]
 
