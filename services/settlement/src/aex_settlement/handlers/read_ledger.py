@@ -33,7 +33,7 @@ from aex_settlement.rules.account_books import EntryPosition, iterate_entries
 from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
 from aex_settlement.rules.settlements import (
     SettlementFilter,
-    is_paid,
+    is_paid_for,
     may_read_account,
     may_read_settlement,
     own_party_filter,
@@ -202,4 +202,4 @@ async def _render_settlement(
     reader: Principal, pages: PageReader, settlement: Settlement
 ) -> dict[str, Any] | Partial[dict[str, Any]]:
     view = await pages.run_in_thread_if_large(lambda: render_settlement(settlement, reader))
-    return Partial(view) if reader.role is Audience.CONSUMER and not is_paid(settlement) else view
+    return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_for(settlement) else view
