@@ -177,18 +177,28 @@ class OutboxPump:
         """
         if not events:
             return [], []
+        reason = await self._refusal(events)
+        if reason is None:
+            return [event.id for event in events], []
+        if len(events) > 1:  # one of them is invalid: publish each alone
+            results = [await self._publish([event]) for event in events]
+            return [each for done, _ in results for each in done], [each for _, no in results for each in no]
+        await self.parked.park(events[0].id, reason)
+        return [], [events[0].id]
+
+    async def _refusal(self, events: Sequence[Event]) -> str | None:
+        """Publish events at once; return why the bus refused them, or None. Raises `BusUnavailable`.
+
+        Returns rather than raises: an exception would keep the encoded events in memory while they are parked.
+        """
         try:
             with self._spans.publication_spans(events) as sent:
                 await self._bus.publish([Outgoing(event.type, encode_event(event)) for event in sent])
         except BusUnavailable:
             raise
         except (BusError, ValueError) as error:
-            if len(events) > 1:  # one of them is invalid: publish each alone
-                results = [await self._publish([event]) for event in events]
-                return [each for done, _ in results for each in done], [each for _, no in results for each in no]
-            await self.parked.park(events[0].id, describe_failure(error))
-            return [], [events[0].id]
-        return [event.id for event in events], []
+            return describe_failure(error)
+        return None
 
     async def _delete_promptly(self) -> None:
         retries = Retries(_BACKOFF, self._ids)
