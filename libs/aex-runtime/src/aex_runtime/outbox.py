@@ -81,8 +81,7 @@ class OutboxPump:
         self._published: list[str] = []
         self._publishing: frozenset[str] = frozenset()
         self._low_watermark = LowWatermark()
-        self._wake = asyncio.Event()
-        self._has_published = asyncio.Event()
+        self._wake, self._has_published = asyncio.Event(), asyncio.Event()
 
     def notify_committed(self, events: Iterable[QueuedEvent]) -> None:
         """Queue events that this process has just committed; a background task publishes them soon.
@@ -177,28 +176,20 @@ class OutboxPump:
         """
         if not events:
             return [], []
-        reason = await self._refusal(events)
-        if reason is None:
-            return [event.id for event in events], []
-        if len(events) > 1:  # one of them is invalid: publish each alone
-            results = [await self._publish([event]) for event in events]
-            return [each for done, _ in results for each in done], [each for _, no in results for each in no]
-        await self.parked.park(events[0].id, reason)
-        return [], [events[0].id]
-
-    async def _refusal(self, events: Sequence[Event]) -> str | None:
-        """Publish events at once; return why the bus refused them, or None. Raises `BusUnavailable`.
-
-        Returns rather than raises: an exception would keep the encoded events in memory while they are parked.
-        """
         try:
             with self._spans.publication_spans(events) as sent:
                 await self._bus.publish([Outgoing(event.type, encode_event(event)) for event in sent])
         except BusUnavailable:
             raise
         except (BusError, ValueError) as error:
-            return describe_failure(error)
-        return None
+            refusal = describe_failure(error)  # kept longer, the error would hold the encoded events in memory
+        else:
+            return [event.id for event in events], []
+        if len(events) > 1:  # one of them is invalid: publish each alone
+            results = [await self._publish([event]) for event in events]
+            return [each for done, _ in results for each in done], [each for _, no in results for each in no]
+        await self.parked.park(events[0].id, refusal)
+        return [], [events[0].id]
 
     async def _delete_promptly(self) -> None:
         retries = Retries(_BACKOFF, self._ids)

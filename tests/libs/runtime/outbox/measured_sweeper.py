@@ -1,4 +1,4 @@
-"""A process that sweeps an outbox of the embedded backend, and prints the growth of its memory and its delays."""
+"""A process that sweeps an outbox of the embedded backend, and prints memory and delays."""
 
 import asyncio
 import json
@@ -82,7 +82,7 @@ async def measure(folder: Path) -> dict[str, float]:
     await OutboxPump(WARM_UP, store, bus, clock, RandomIds(), Leases(WARM_UP, store, clock, "a")).sweep()
     before, begun = psutil.Process().memory_info().rss, time.monotonic()
     pump = OutboxPump(SERVICE, store, bus, clock, RandomIds(), Leases(SERVICE, store, clock, "a"))
-    unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: pump.notify(committed.queued))
+    unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: pump.notify_committed(committed.queued))
     running = asyncio.create_task(pump.run())
     committed: dict[str, float] = {}
     for number in range(COMMITTED):
