@@ -1,1 +1,1 @@
-"""Confined workers: one killable pool runs everything that burns CPU or touches hostile data."""
+"""Confined worker processes, which run jobs that take much processor time or read hostile data."""

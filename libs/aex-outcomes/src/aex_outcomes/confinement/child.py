@@ -1,4 +1,4 @@
-"""A worker process: started by exec, answers over a socket pair, killed with its process group."""
+"""Worker process as its parent sees it: started by exec, asked over a socket pair, and killed at need."""
 
 import asyncio
 import contextlib
@@ -19,38 +19,38 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from aex_outcomes.confinement.worker import main; main(int(sys.argv[2]), int(sys.argv[3]))"
 )
-"""Isolated (-I: no PYTHON* variables, no working directory), with the import path of the service."""
+"""Program of a worker; it runs isolated (`-I`), with the import path of the parent."""
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""The complete environment: no secret of the service; one thread per library, since stacks count as memory."""
+"""Complete environment of a worker, without secrets; libraries use one thread, because stacks count as memory."""
 
 _REAP_S = 0.001
 _REAP_MAX_S = 0.05
 
 
 class StartFailed(Exception):
-    """A worker that did not become ready; the message gives the reason."""
+    """Error of a worker that did not become ready; the message gives the reason."""
 
 
 class WorkerListener(Protocol):
-    """Callbacks of a worker."""
+    """Listener that a worker process calls on its events."""
 
     def on_answer(self, child: "WorkerProcess", body: bytes) -> None:
-        """Receive a complete answer. The worker waits for the next request."""
+        """Receive a complete answer; the worker then waits for the next request."""
         ...
 
     def on_loss(self, child: "WorkerProcess", reason: str) -> None:
-        """Handle a closed connection or unrequested bytes. Called once, and never after `kill`."""
+        """Handle a worker whose connection closed or that sent invalid bytes; called once, never after `kill`."""
         ...
 
 
 class WorkerProcess(asyncio.Protocol):
-    """A worker process; belongs to the event loop that started it."""
+    """Running worker process; it belongs to the event loop that started it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], answer_limit: int, listener: WorkerListener) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], max_answer_bytes: int, listener: WorkerListener) -> None:
         self.jobs = 0
-        """Requests sent so far."""
+        """Number of requests sent so far."""
         self._process = process
-        self._reader = frames.FrameReader(answer_limit)
+        self._reader = frames.FrameReader(max_answer_bytes)
         self.listener = listener
         self._transport: asyncio.Transport | None = None
         self._awaits_answer = False
@@ -58,17 +58,18 @@ class WorkerProcess(asyncio.Protocol):
 
     @property
     def pid(self) -> int:
+        """Return the process id."""
         return self._process.pid
 
     def send(self, body: bytes) -> None:
-        """Send a request; the listener gets the answer. Wait for that before the next request."""
+        """Send a request, whose answer the listener gets; wait for that before the next request."""
         self._awaits_answer = True
         self.jobs += 1
         if self._transport is not None:
             self._transport.write(frames.add_length_prefix(body))
 
     def kill(self) -> None:
-        """Kill the process and its group at once. Repeated calls do nothing."""
+        """Kill the process and its process group at once, without waiting; repeated calls do nothing."""
         self._is_over = True
         if self._transport is not None:
             self._transport.abort()
@@ -77,7 +78,7 @@ class WorkerProcess(asyncio.Protocol):
                 os.killpg(self.pid, signal.SIGKILL)
 
     async def reap(self) -> int:
-        """Kill the process and wait for its end. Return its exit status, negative for a signal."""
+        """Kill the process, wait for its end, and return its exit status, negative for a signal."""
         self.kill()
         pause = _REAP_S
         while (status := self._process.poll()) is None:
@@ -88,9 +89,11 @@ class WorkerProcess(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport to send requests."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        """Pass a complete answer to the listener; report invalid or unrequested bytes as a loss."""
         if self._is_over:
             return
         try:
@@ -105,6 +108,7 @@ class WorkerProcess(asyncio.Protocol):
             self.listener.on_answer(self, body)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Report the loss to the listener, unless the worker was killed."""
         self._lose("the worker ended" if exc is None else f"the worker ended ({type(exc).__name__})")
 
     def _lose(self, reason: str) -> None:
@@ -114,17 +118,19 @@ class WorkerProcess(asyncio.Protocol):
 
 
 class _Greeting:
-    """The listener of a worker that is not ready yet."""
+    """Listener of a worker that is not ready yet; `body` is its first answer."""
 
     def __init__(self) -> None:
         self.body: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def on_answer(self, child: WorkerProcess, body: bytes) -> None:
+        """Set the result."""
         del child
         if not self.body.done():
             self.body.set_result(body)
 
     def on_loss(self, child: WorkerProcess, reason: str) -> None:
+        """Set `StartFailed` as the exception."""
         del child
         if not self.body.done():
             self.body.set_exception(StartFailed(reason))
@@ -132,14 +138,15 @@ class _Greeting:
 
 
 async def start_worker(
-    setup: Setup, answer_limit: int, listener: WorkerListener, timeout_s: float
+    setup: Setup, max_answer_bytes: int, listener: WorkerListener, timeout_s: float
 ) -> tuple[WorkerProcess, tuple[str, ...]]:
-    """Start a worker and wait until it is warm; return it with the bounds that its system lacks.
+    """Start a worker process and wait until it has imported its jobs and confined itself.
 
-    Raises `StartFailed`; leaves no process behind, also when cancelled.
+    Returns it with the names of the confinement steps that its system lacks. Raises `StartFailed`, also if it is not
+    ready after `timeout_s`. No process remains after an error or a cancellation.
     """
     greeting = _Greeting()
-    child = await _spawn(answer_limit, greeting)
+    child = await _spawn(max_answer_bytes, greeting)
     try:
         child.send(frames.encode(dataclasses.asdict(setup)))
         async with asyncio.timeout(timeout_s):
@@ -154,7 +161,7 @@ async def start_worker(
     return child, missing
 
 
-async def _spawn(answer_limit: int, listener: WorkerListener) -> WorkerProcess:
+async def _spawn(max_answer_bytes: int, listener: WorkerListener) -> WorkerProcess:
     own_end, worker_end = socket.socketpair()
     with worker_end:
         try:
@@ -162,7 +169,7 @@ async def _spawn(answer_limit: int, listener: WorkerListener) -> WorkerProcess:
         except OSError as error:
             own_end.close()
             raise StartFailed(f"no process: {error.strerror}") from None
-    child = WorkerProcess(process, answer_limit, listener)
+    child = WorkerProcess(process, max_answer_bytes, listener)
     try:
         await asyncio.get_running_loop().create_unix_connection(lambda: child, sock=own_end)
     except BaseException:
@@ -173,7 +180,7 @@ async def _spawn(answer_limit: int, listener: WorkerListener) -> WorkerProcess:
 
 
 async def _reap(child: WorkerProcess) -> None:
-    """Wait for a process's end, also when cancelled."""
+    """Kill a process and wait for its end, even if the caller is cancelled meanwhile."""
     reaping = asyncio.create_task(child.reap())
     try:
         await asyncio.shield(reaping)
@@ -183,9 +190,9 @@ async def _reap(child: WorkerProcess) -> None:
 
 
 def _execute(descriptor: int) -> subprocess.Popen[bytes]:
-    """Start the process from the calling thread.
+    """Start the process from the calling thread, which must not be one of an executor.
 
-    Linux kills it (PR_SET_PDEATHSIG) when that thread ends, so a thread of an executor must not start workers.
+    Linux kills the process (PR_SET_PDEATHSIG) when the thread that started it ends.
     """
     paths = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
     command = [sys.executable, "-I", "-B", "-c", _BOOT, paths, str(descriptor), str(os.getpid())]

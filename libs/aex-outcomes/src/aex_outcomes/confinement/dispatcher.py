@@ -1,4 +1,4 @@
-"""The dispatcher of jobs to idle workers, with a fair queue, deadlines and checks of the answers."""
+"""Dispatcher of a pool's jobs to idle workers, with a fair queue, deadlines and checks of the answers."""
 
 import asyncio
 import signal
@@ -27,27 +27,33 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Assignment:
+    """Job that waits for a worker or runs, with the future of its result."""
+
     job: str
     body: bytes
+    """Encoded request."""
     timeout_s: float
     result: "asyncio.Future[dict[str, Any]]"
 
     def fail(self, error: ConfinementError) -> None:
-        """End it without a result; do nothing when its caller has gone."""
+        """Set the error as the job's result; does nothing if the result is set or the caller cancelled."""
         if not self.result.done():
             self.result.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
+    """Job that a worker runs."""
+
     assignment: Assignment
     deadline: asyncio.TimerHandle
+    """Timer that kills the worker."""
     cpu_before: float | None
-    """Processor seconds that its worker had used when it took the job."""
+    """Processor seconds that the worker had used before the job; None if unknown."""
 
 
 class Dispatcher:
-    """Gives queued jobs to idle workers. It runs in callbacks of one event loop, without locks.
+    """Dispatcher that gives queued jobs to idle workers, in callbacks of one event loop and without locks.
 
     A worker has one job at a time, and gets the next one only after a valid answer to the last.
     """
@@ -64,7 +70,7 @@ class Dispatcher:
         self._closed = False
 
     def submit(self, queue: str, assignment: Assignment) -> None:
-        """Start a job or queue it. Raises `PoolBusy` and `PoolClosed`."""
+        """Give a job to an idle worker or queue it under a named queue. Raises `PoolBusy` and `PoolClosed`."""
         if self._closed:
             raise PoolClosed("the pool is closed")
         if self.waiting.is_full and not self._has_idle_worker():
@@ -74,7 +80,7 @@ class Dispatcher:
         self.workers.start_missing()
 
     async def close(self) -> None:
-        """End all jobs and all workers."""
+        """Fail all jobs with `PoolClosed`, and kill all workers and wait for their ends."""
         self._closed = True
         for running in self.busy.values():
             running.deadline.cancel()
@@ -86,7 +92,7 @@ class Dispatcher:
         await asyncio.gather(*self._decodings)
 
     def on_answer(self, child: WorkerProcess, body: bytes) -> None:
-        """Handle a worker's answer; decode a large one in a thread."""
+        """Decode a worker's answer, a large one in a thread, and set it as the result of its job."""
         if child not in self.busy:
             return  # closed before the answer arrived
         self.busy[child].deadline.cancel()
@@ -98,7 +104,7 @@ class Dispatcher:
         decoding.add_done_callback(self._decodings.discard)
 
     def on_loss(self, child: WorkerProcess, reason: str) -> None:
-        """Handle a worker that died or broke the protocol."""
+        """Replace a worker that died or broke the protocol, and fail its job with `JobCrashed`."""
         running = self.busy.pop(child, None)
         if child in self._idle:
             self._idle.remove(child)

@@ -1,6 +1,6 @@
-"""JSON encoding of large values in pieces, so that the event loop keeps running.
+"""JSON encoding of large values in small pieces, so that the event loop keeps running.
 
-`json.dumps` of 10 MB is one C call that holds the interpreter lock for a tenth of a second, in whatever thread.
+`json.dumps` of 10 MB is one C call that holds the interpreter lock for a tenth of a second, in any thread.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from aex_outcomes.confinement import frames
 
 INLINE_BYTES = 65_536
-"""Values up to about this size are encoded on the event loop: handing them to a thread costs more."""
+"""Size up to which values are encoded on the event loop: passing them to a thread costs more."""
 
 T = TypeVar("T")
 
@@ -20,19 +20,19 @@ _NODE = 8
 
 
 async def encode_without_blocking(value: dict[str, Any]) -> bytes:
-    """Encode a JSON object, in a thread when it is large. Raises as `frames.encode` does."""
+    """Encode a JSON object as `frames.encode` does, but a large one in a thread and in pieces."""
     if not _is_large(value):
         return frames.encode(value)
     return await asyncio.to_thread(encode_in_pieces, value)
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """Encode to the same bytes as `frames.encode`, in pieces of about `INLINE_BYTES`."""
+    """Encode a JSON value to the same bytes as `frames.encode`, in pieces of about `INLINE_BYTES`."""
     return b"".join(_encode_pieces(value))
 
 
 def _remaining_budget(value: Any, budget: int) -> int:
-    """Return the budget less a value's rough size; negative, and inexact, once it is exceeded."""
+    """Return the budget less the rough size of a value in bytes; any negative number if it is exceeded."""
     budget -= _NODE
     if isinstance(value, str):
         return budget - len(value)
@@ -90,7 +90,7 @@ def _is_large(value: Any) -> bool:
 
 
 def _group(items: Iterable[T], value_of: Callable[[T], Any]) -> Iterator[list[T]]:
-    """Yield runs of items of about `INLINE_BYTES` in all; a larger item comes alone."""
+    """Yield the items in groups of about `INLINE_BYTES`; a larger item is a group alone."""
     group: list[T] = []
     remaining = INLINE_BYTES
     for item in items:

@@ -1,4 +1,4 @@
-"""A bounded queue that takes one item of each named queue in turn: a hundred jobs do not delay two."""
+"""Bounded queue that serves named queues in turn: a hundred items of one do not delay two of another."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """A bounded queue of named queues that are served in turn."""
+    """Queue of items in named queues, which are served in turn; `limit` bounds all items together."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -20,22 +20,25 @@ class FairQueue(Generic[T]):
 
     @property
     def is_full(self) -> bool:
-        """Return True when `put` would exceed the limit."""
+        """Return True if the queue has as many items as its limit."""
         return self._length >= self._limit
 
     def put(self, queue: str, item: T) -> None:
-        """Append an item to its named queue. A new queue comes after the existing ones."""
+        """Append an item to its named queue, whatever the limit; a new named queue is served last."""
         self._queues.setdefault(queue, deque()).append(item)
         self._length += 1
 
     def admits(self, queue: str) -> bool:
-        """Return whether an item fits, or the newest of a longer queue may give way to it."""
+        """Return True if there is space for an item of the named queue, or another may be displaced for it.
+
+        An item is displaced only if its queue would still be at least as long as the named one.
+        """
         if not self.is_full or not self._queues:
             return not self.is_full
         return len(self._queues[self._longest()]) > len(self._queues.get(queue, ())) + 1
 
     def displace_newest(self) -> T | None:
-        """Remove and return the newest item of the longest queue; None if the queue is not full."""
+        """Remove and return the newest item of the longest named queue if the limit is reached, else None."""
         if not self.is_full or not self._queues:
             return None
         longest = self._longest()
@@ -44,7 +47,10 @@ class FairQueue(Generic[T]):
         return item
 
     def take(self, accepts: Callable[[str], bool] = lambda _: True) -> T:
-        """Remove and return the next item of the queues that `accepts` names. Raises `KeyError` without one."""
+        """Remove and return the next item of those named queues for which `accepts` returns True.
+
+        Its queue then comes last. Raises `KeyError` without such an item.
+        """
         queue = next(filter(accepts, self._queues), None)
         if queue is None:
             raise KeyError("no queue has an item")
@@ -54,7 +60,7 @@ class FairQueue(Generic[T]):
         return item
 
     def withdraw(self, queue: str, item: T) -> bool:
-        """Remove an item before its turn; return False when it is no longer queued."""
+        """Remove an item before its turn; return False if it is not in the queue."""
         items = self._queues.get(queue)
         if items is None or item not in items:
             return False
@@ -63,14 +69,14 @@ class FairQueue(Generic[T]):
         return True
 
     def drain(self) -> list[T]:
-        """Remove and return all items."""
+        """Remove and return all items, in the order in which they would have been served."""
         return [self.take() for _ in range(self._length)]
 
     def _longest(self) -> str:
         return max(self._queues, key=lambda queue: len(self._queues[queue]))
 
     def _forget(self, queue: str) -> None:
-        """Count a removed item, and drop its queue where that was the last."""
+        """Count a removed item, and drop its named queue if it is empty."""
         self._length -= 1
         if not self._queues[queue]:
             del self._queues[queue]

@@ -1,4 +1,4 @@
-"""The protocol between pool and worker: length-prefixed JSON, read strictly as hostile input."""
+"""Protocol between pool and worker: JSON with a length prefix, whose answers may be hostile."""
 
 import json
 import math
@@ -16,15 +16,15 @@ _MAX_KIND, _MAX_MESSAGE = 100, 2_000
 _RESULT, _ERROR, _FAILURE = {"result", "retire"}, {"error", "retire"}, {"kind", "message"}
 _OUT_OF_MEMORY = {"memory": True, "retire": True}
 _SURROGATE = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]")
-"""`encode` escapes control characters alone, so an honest worker never sends an escaped surrogate."""
+"""Escaped surrogate in JSON. An honest worker never sends one, because `encode` escapes only control characters."""
 
 
 class BrokenFrame(ValueError):
-    """Bytes that no honest peer sends."""
+    """Error for bytes that no honest worker sends."""
 
 
 def encode(value: Any) -> bytes:
-    """Encode a JSON value as UTF-8.
+    """Encode a value as compact JSON in UTF-8.
 
     Raises `ValueError` or `TypeError` for NaN, infinities, lone surrogates, cycles and values that are not JSON.
     """
@@ -32,21 +32,21 @@ def encode(value: Any) -> bytes:
 
 
 def add_length_prefix(body: bytes) -> bytes:
-    """Return a body behind its length, as sent over the socket."""
+    """Return the body after its length in four bytes, as it is sent over the socket."""
     return _LENGTH.pack(len(body)) + body
 
 
 def parse_length_prefix(prefix: bytes | bytearray | memoryview) -> int:
-    """Return the length in a frame's first four bytes."""
+    """Return the length that the first four bytes of a frame state."""
     length: int = _LENGTH.unpack_from(prefix)[0]
     return length
 
 
 def decode(body: bytes) -> Any:
-    """Decode JSON from a worker that may be hostile.
+    """Decode the JSON of a worker that may be hostile.
 
-    Raises `BrokenFrame` for text that is not strict JSON: NaN, infinities, integers beyond ±(2^53 − 1), repeated keys,
-    lone surrogates, nesting beyond the interpreter's depth.
+    Raises `BrokenFrame` for anything but strict JSON. NaN, infinities, integers beyond ±(2^53 − 1), repeated keys, lone
+    surrogates and too deep nesting are refused.
     """
     # The pattern has no literal prefix and takes 25 ns a byte: few answers need it.
     if (b"\\ud" in body or b"\\uD" in body) and _SURROGATE.search(body):
@@ -87,14 +87,14 @@ _STRICT = json.JSONDecoder(
 
 
 class FrameReader:
-    """A reader of one frame at a time; it refuses frames above `limit` at their first bytes."""
+    """Reader of one frame at a time, which refuses a frame of more than `limit` bytes by its prefix."""
 
     def __init__(self, limit: int) -> None:
         self._buffer = bytearray()
         self._limit = limit
 
     def feed(self, data: bytes) -> bytes | None:
-        """Return the body of the frame that `data` completes, or None while it is incomplete.
+        """Add received bytes; return the body of the frame if it is complete, else None.
 
         Raises `BrokenFrame` for a length above the limit, and for bytes after the frame.
         """
@@ -115,15 +115,17 @@ class FrameReader:
 
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
-    """A job's result or error; `retire` asks for the worker's replacement."""
+    """Answer of a worker to a job."""
 
     result: dict[str, Any]
+    """Result of the job; empty after an error."""
     error: ConfinementError | None
     retire: bool
+    """True if the worker should be replaced."""
 
 
 def decode_answer(body: bytes) -> JobAnswer:
-    """Decode a job's answer. Raises `BrokenFrame` for anything that no honest worker writes."""
+    """Decode a worker's answer to a job. Raises `BrokenFrame` for one that no honest worker sends."""
     answer = decode(body)
     if isinstance(answer, dict):
         retire = answer.get("retire")

@@ -1,7 +1,7 @@
-"""The rights and resources that a worker gives up, irrevocably, before its first job.
+"""Confinement of a worker process: rights and resources that it gives up before its first job.
 
-A step that the system lacks (macOS, gVisor in part) adds its name to the returned list, which the pool logs. No step
-needs root or a user namespace; under root, more is given up.
+No step needs root or a user namespace; a process of root gives up more. Steps that a system lacks, such as macOS or
+gVisor, are reported to the pool.
 """
 
 import contextlib
@@ -26,11 +26,11 @@ _MEGABYTE = 1 << 20
 _WATCH_S = 0.5
 
 
-def lock_down(confinement: Confinement, parent: int) -> list[str]:
-    """Limit this process and drop its rights irrevocably. Return the steps that this system lacks."""
+def lock_down(confinement: Confinement, parent_pid: int) -> list[str]:
+    """Limit this process and drop its rights irrevocably; return the steps that this system lacks."""
     missing = _set_limits(confinement)
     missing += _drop_rights()
-    _request_parent_death_signal(parent)  # repeated: the change of user reset it, and the filter will refuse it
+    _request_parent_death_signal(parent_pid)  # repeated: the change of user reset it, and the filter will refuse it
     if sys.platform != "linux" or _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         missing.append("no_new_privs")
     if not seccomp.install_filter(confinement):
@@ -40,30 +40,30 @@ def lock_down(confinement: Confinement, parent: int) -> list[str]:
     return missing
 
 
-def exit_with_parent(parent: int) -> None:
-    """End this process when its parent ends."""
-    if not _request_parent_death_signal(parent):
-        threading.Thread(target=poll_parent_and_exit, args=(parent,), daemon=True).start()
+def exit_with_parent(parent_pid: int) -> None:
+    """Arrange that this process ends when its parent ends, by a signal or else by a polling thread."""
+    if not _request_parent_death_signal(parent_pid):
+        threading.Thread(target=poll_parent_and_exit, args=(parent_pid,), daemon=True).start()
 
 
-def _request_parent_death_signal(parent: int) -> bool:
+def _request_parent_death_signal(parent_pid: int) -> bool:
     if sys.platform != "linux":
         return False
     _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the line above
+    if os.getppid() != parent_pid:  # it died before the line above
         os._exit(1)
     return True
 
 
-def poll_parent_and_exit(parent: int) -> None:
-    """Poll the parent's existence twice a second, for systems without a parent-death signal."""
-    while os.getppid() == parent:
+def poll_parent_and_exit(parent_pid: int) -> None:
+    """Check twice a second whether the parent still exists, and exit this process once it does not."""
+    while os.getppid() == parent_pid:
         time.sleep(_WATCH_S)
     os._exit(1)
 
 
 def measure_address_space() -> int | None:
-    """Return the bytes of address space in use; None where the system does not report them."""
+    """Return the bytes of address space that this process uses; None if the system does not report them."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     return None
@@ -83,7 +83,10 @@ def _set_limits(confinement: Confinement) -> list[str]:
 
 
 def _drop_rights() -> list[str]:
-    """Under root, become user 65534; drop capabilities alone where that user cannot read Python's files."""
+    """Change from root to user 65534, or drop only capabilities if that user cannot read Python's files.
+
+    Returns the steps that were not possible. A process of another user changes nothing.
+    """
     if os.geteuid() != 0:
         return []
     if is_readable_by_all([os.__file__, *sys.path]):
@@ -95,7 +98,7 @@ def _drop_rights() -> list[str]:
 
 
 def is_readable_by_all(paths: Iterable[str]) -> bool:
-    """Return True when any user may read these files and folders; missing ones are ignored."""
+    """Return True if every user may read these files and folders; missing ones are ignored."""
     files = [Path(path).resolve() for path in paths if Path(path).exists()]
     folders = {folder for file in files for folder in file.parents}
     is_passable = all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
@@ -111,7 +114,7 @@ def _drop_capabilities() -> bool:
 
 
 def has_no_new_privileges() -> bool:
-    """Return True when this process gave up new privileges, or the system has no such state."""
+    """Return True if this process can gain no new privileges, or the system has no flag for that."""
     return sys.platform != "linux" or bool(_libc().prctl(_PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 
 

@@ -1,7 +1,7 @@
-"""The pool of killable worker processes for all jobs that burn CPU or touch hostile data.
+"""Pool of killable worker processes for jobs that take much processor time or read hostile data.
 
-`concurrent.futures.ProcessPoolExecutor` cannot end a job that is stuck. Here a deadline kills the worker with its
-process group, and a fresh one replaces it.
+`concurrent.futures.ProcessPoolExecutor` cannot end a job that does not return. This pool kills the worker at the job's
+deadline, with its process group, and starts another.
 """
 
 import asyncio
@@ -25,26 +25,28 @@ from aex_outcomes.confinement.settings import (
 from aex_outcomes.confinement.supervisor import PoolSpec
 
 _MAX_JOBS, _MAX_JOBS_OF_PARENTS = 10_000, 1_000
-"""The second applies where workers start processes: their processor limit grows with the worker's own use."""
+"""Default number of jobs after which a worker is replaced; the second is for workers that start processes."""
 
 _log = structlog.get_logger(__name__)
 
 
 class WorkerPool:
-    """A pool of confined worker processes that run named jobs.
+    """Pool of confined worker processes that run named jobs.
 
-    `size`: jobs that run at once. `job_timeout_s`: the default time of a job; `grace_s` is added before the kill, for
-    jobs with a limit of their own. `memory_mb`: what a job may use on top of a warm worker.
+    `size`: number of jobs that run at once. `job_timeout_s`: default seconds of a job; `grace_s` is added before the
+    worker is killed, for jobs with a limit of their own. `memory_mb`: megabytes that a job may use beyond a worker
+    without a job.
 
-    `jobs`: the names, "module:function", that may run. Each takes the payload and returns a JSON object, and may be a
-    coroutine function. `warm`: further modules to import before the first job. `queue_limit`: jobs that may wait.
+    `jobs`: names ("module:function") of the functions that may run. Each takes the payload and returns a JSON object,
+    and may be a coroutine function. `warm`: further modules that a worker imports before its first job. `queue_limit`:
+    number of jobs that may wait.
 
-    `spares`: warm workers beside the `size`, so that a kill delays no job by a start. `max_jobs`, `retire_above_mb`:
-    the jobs or the growth after which a worker is replaced. The defaults are 10,000 (1,000 with `children`) and half of
-    `memory_mb`; 1 job makes workers disposable. `max_result_bytes`: longer answers are refused unread.
+    `spares`: number of idle workers beyond `size`, so that a killed worker delays no job. A worker is replaced after
+    `max_jobs` jobs, or when its memory has grown by `retire_above_mb`. By default these are 10,000 (1,000 with
+    `children`) and half of `memory_mb`. `max_result_bytes`: longer answers are refused unread.
 
-    `start_timeout_s`: the time to become warm. `start_pause_s`: the first pause after a failed start. After five
-    failures in a row with no worker left, waiting jobs raise `WorkersUnavailable`; the next job makes the pool retry.
+    `start_timeout_s`: seconds for a worker's start. `start_pause_s`: first pause after a failed start. After five
+    failures in a row without a worker left, waiting jobs raise `WorkersUnavailable`; the next job starts new attempts.
     `network`, `children`: see `Confinement`.
     """
 
@@ -91,36 +93,39 @@ class WorkerPool:
 
     @property
     def alive_workers(self) -> int:
+        """Return the number of started workers, idle or busy."""
         return self._dispatcher.workers.alive_count
 
     @property
     def running_jobs(self) -> int:
+        """Return the number of jobs that workers run now."""
         return len(self._dispatcher.busy)
 
     @property
     def waiting_jobs(self) -> int:
+        """Return the number of jobs that wait for a worker."""
         return len(self._dispatcher.waiting)
 
     async def start(self) -> None:
-        """Start and warm all workers. Raises `WorkersUnavailable` when one cannot start."""
+        """Start all workers and wait until they are ready. Raises `WorkersUnavailable` if one cannot start."""
         await self._dispatcher.workers.start()
 
     async def close(self) -> None:
-        """Kill every worker and wait for their ends; pending jobs raise `PoolClosed`."""
+        """Kill all workers and wait for their ends; jobs without a result raise `PoolClosed`."""
         await self._dispatcher.close()
 
     async def run(
         self, job: str, payload: dict[str, Any], timeout_s: float | None = None, *, queue: str = ""
     ) -> dict[str, Any]:
-        """Run a job in a worker and return its JSON object.
+        """Run a job in a worker and return the JSON object that it returns.
 
-        `timeout_s` counts from the moment a worker takes the job. Waiting jobs are taken from each named queue in turn,
-        in order within a queue. Cancelled while it waits, a job never runs. Cancelled while it runs, it goes on to its
-        end or its deadline, and its result is dropped.
+        `timeout_s`: seconds from the moment a worker takes the job, by default the pool's. `queue`: named queues of
+        waiting jobs are served in turn. If the caller is cancelled, a waiting job is withdrawn; a running one
+        continues, and its result is dropped.
 
-        Raises `JobTimeout`, `JobCrashed` (`JobOutOfMemory` is one), `JobFailed`, `PoolBusy`, `PoolClosed`,
-        `WorkersUnavailable`; `JobNotAllowed` for a name that is not listed. Raises `ValueError` or `TypeError` for a
-        payload that is not JSON.
+        Raises `JobTimeout`, `JobCrashed` (also its subclass `JobOutOfMemory`), `JobFailed`, `PoolBusy`, `PoolClosed`,
+        `WorkersUnavailable`, and `JobNotAllowed` for a job that the pool does not list. Raises `ValueError` or
+        `TypeError` for a payload that is not JSON.
         """
         if job not in self._jobs:
             raise JobNotAllowed(f"{job} is not a job of this pool")

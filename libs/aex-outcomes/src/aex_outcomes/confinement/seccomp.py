@@ -1,10 +1,10 @@
-"""The filter of system calls (seccomp-bpf) of a worker, without library, privilege or namespace.
+"""Filter of a worker's system calls (seccomp-bpf), which needs no library, privilege or namespace.
 
-It is a deny-list of calls that no metric needs. Files can be read but not changed, no socket is created, no process is
-started or signalled, no other process is touched. Refused calls fail with EPERM, which libraries handle.
+It refuses calls that no metric needs. Files can be read but not changed, no socket can be created, and other processes
+can be neither started, signalled nor inspected. Refused calls fail with EPERM, which libraries handle.
 
-The call numbers are from the kernel's `asm/unistd_64.h` (x86_64) and `asm-generic/unistd.h` (aarch64). They are the ABI
-and never change.
+The call numbers come from the kernel's `asm/unistd_64.h` (x86_64) and `asm-generic/unistd.h` (aarch64). They are part
+of its ABI and never change.
 """
 
 import ctypes
@@ -23,10 +23,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 NETWORK = _names("socket connect bind listen accept accept4")
-"""Calls that reach a network or a process by a socket. `socketpair` stays: event loops need it."""
+"""Calls for sockets to a network or another process. `socketpair` is allowed, because event loops need it."""
 
 CHILDREN = _names("fork vfork execve execveat")
-"""Calls that start processes. Threads (`clone` with CLONE_THREAD) stay."""
+"""Calls that start processes. Threads (`clone` with CLONE_THREAD) are allowed."""
 
 OTHERS = _names(
     "ptrace process_vm_readv process_vm_writev tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_getfd "
@@ -104,23 +104,26 @@ _SET_MODE_FILTER, _ALL_THREADS = 1, 1
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """A processor's audit number, its call numbers, and the number of `seccomp` itself."""
+    """Numbers of a processor architecture."""
 
     audit: int
+    """Audit number of the architecture."""
     numbers: dict[str, int]
+    """Numbers of the system calls by name."""
     seccomp: int
+    """Number of the call `seccomp`."""
 
 
 PROCESSORS = {"x86_64": Processor(0xC000003E, X86_64, 317), "aarch64": Processor(0xC00000B7, AARCH64, 277)}
 
 Instruction = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, operand."""
+"""BPF instruction: code, steps to jump if true, steps to jump if false, operand."""
 
 _PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
 
 
 def build_filter_program(processor: Processor, confinement: Confinement, pid: int) -> list[Instruction]:
-    """Return the filter for a worker with this process id."""
+    """Return the BPF instructions of the filter for a worker with this process id."""
     refused = [*OTHERS, *FILES, *KERNEL]
     refused += [] if confinement.network else NETWORK
     refused += [] if confinement.children else CHILDREN
@@ -166,7 +169,7 @@ def _refuse_call(call: int, error: int) -> list[Instruction]:
 
 
 def _refuse_if(call: int, argument: int, test: tuple[int, int]) -> list[Instruction]:
-    """Refuse a call whose argument passes the test. Flags and ids fit in its lower half."""
+    """Refuse a call whose argument passes the test of its lower 32 bits, enough for flags and ids."""
     return [(_EQUAL, 0, 4, call), _argument(argument), (test[0], 0, 1, test[1]), _refuse(errno.EPERM), _PASS]
 
 
@@ -175,13 +178,13 @@ def _refuse_unless(call: int, argument: int, test: tuple[int, int]) -> list[Inst
 
 
 def _refuse_new_limits(prlimit: int) -> list[Instruction]:
-    """Refuse new limits, given by a pointer: they could be another process's. Reading is allowed."""
+    """Refuse `prlimit64` with a pointer to new limits, which may be for another process; allow reading."""
     low, high = _argument(2), _argument(2, half=4)
     return [(_EQUAL, 0, 6, prlimit), low, (_EQUAL, 0, 2, 0), high, (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _PASS]
 
 
 def _refuse_new_limits_of_others(prlimit: int) -> list[Instruction]:
-    """Refuse new limits unless the process is 0, the caller itself; an id fits in the lower half."""
+    """Refuse `prlimit64` with new limits for another process than the caller, whose id is given as 0."""
     allow_self = [(_EQUAL, 0, 3, prlimit), _argument(0), (_EQUAL, 0, 1, 0), _PASS]
     reload_number = (_LOAD, 0, 0, _NUMBER)
     return [*allow_self, reload_number, *_refuse_new_limits(prlimit)]
@@ -192,9 +195,9 @@ def _argument(position: int, half: int = 0) -> Instruction:
 
 
 def install_filter(confinement: Confinement) -> bool:
-    """Apply the filter irrevocably to all threads. Return False where the system lacks filters.
+    """Apply the filter irrevocably to this process; return False if the system has no filters.
 
-    Requires no_new_privs. Raises `OSError` where the kernel refuses this filter.
+    Requires `no_new_privs`. Raises `OSError` if the kernel refuses the filter.
     """
     processor = PROCESSORS.get(os.uname().machine) if sys.platform == "linux" else None
     if processor is None:

@@ -1,4 +1,4 @@
-"""The bounds and the setup of a worker, and the errors that end a job without a result."""
+"""Settings of a worker, and the errors that end a job without a result."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,47 +6,45 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """The bounds of one worker process.
-
-    `memory_mb`: address space on top of what the warm worker uses. `network`: permission to open sockets, for an
-    operator's trusted verifier alone. `children`: permission to start processes, which inherit all bounds. It is for
-    trusted code and for the sandbox, whose interpreter is a process.
-    """
+    """Limits of one worker process."""
 
     memory_mb: int = 512
+    """Megabytes of address space beyond what the worker uses before its first job."""
     open_files: int = 64
     nice: int = 5
     network: bool = False
+    """Permission to open sockets; only for an operator's trusted verifier."""
     children: bool = False
+    """Permission to start processes, which inherit all limits; for trusted code and for the sandbox's interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The first message to a worker: its jobs, the modules to import before them, and its bounds.
-
-    `retire_above_mb`: resident memory above the warm worker's, from which it asks to be replaced.
-    """
+    """First message to a worker, with its jobs and limits."""
 
     jobs: tuple[str, ...]
+    """Names of the functions that may run ("module:function")."""
     warm: tuple[str, ...]
+    """Further modules to import before the first job."""
     confinement: Confinement
     retire_above_mb: int
+    """Growth of resident memory after which the worker asks to be replaced."""
 
     @classmethod
     def from_json(cls, message: dict[str, Any]) -> "Setup":
-        """Read the form that `dataclasses.asdict` wrote."""
+        """Convert the dict that `dataclasses.asdict` makes of a `Setup`, after its way through JSON."""
         bounds = Confinement(**message["confinement"])
         return cls(tuple(message["jobs"]), tuple(message["warm"]), bounds, message["retire_above_mb"])
 
 
 class ConfinementError(Exception):
-    """The base class of the errors of `WorkerPool.run`."""
+    """Base class of the errors of `WorkerPool.run`."""
 
 
 class JobTimeout(ConfinementError):
-    """A job past its deadline; its worker was killed and replaced.
+    """Error of a job past its deadline; its worker was killed and replaced.
 
-    `cpu_seconds`: the processor time that it had used, or None where the system does not report it.
+    `cpu_seconds`: processor time that the job had used; None if the system does not report it.
     """
 
     def __init__(self, message: str, cpu_seconds: float | None = None) -> None:
@@ -55,17 +53,17 @@ class JobTimeout(ConfinementError):
 
 
 class JobCrashed(ConfinementError):
-    """A worker that died or sent an invalid answer; it was killed and replaced."""
+    """Error of a job whose worker died or sent an invalid answer; the worker was killed and replaced."""
 
 
 class JobOutOfMemory(JobCrashed):
-    """A job that needed more memory than a worker may use; its worker was replaced."""
+    """Error of a job that needed more memory than a worker may use; its worker was replaced."""
 
 
 class JobFailed(ConfinementError):
-    """A job that raised an exception, or returned a value that is not JSON. Its worker continues.
+    """Error of a job that raised an exception or returned a value that is not JSON; its worker continues.
 
-    `kind` names the exception's type. `message` is its text: it may hold evaluation data, so it is never logged.
+    `kind` is the exception's type. `message` is its text, which may contain evaluation data and must not be logged.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -75,16 +73,16 @@ class JobFailed(ConfinementError):
 
 
 class PoolBusy(ConfinementError):
-    """A full queue; retry later."""
+    """Error of a job that was not accepted because the pool's queue is full; retry later."""
 
 
 class PoolClosed(ConfinementError):
-    """A pool that was closed before the job had a result."""
+    """Error of a job whose pool was closed before it had a result."""
 
 
 class WorkersUnavailable(ConfinementError):
-    """A pool in which no worker could be started; the message gives the reason."""
+    """Error of a pool in which no worker could be started; the message gives the reason."""
 
 
 class JobNotAllowed(ConfinementError, ValueError):
-    """A job name that the pool does not list."""
+    """Error for the name of a job that the pool does not list."""

@@ -1,4 +1,4 @@
-"""The supervisor of a pool's workers: it starts, reaps and replaces them."""
+"""Supervisor of a pool's workers, which starts, kills and replaces them."""
 
 import asyncio
 import contextlib
@@ -17,25 +17,27 @@ _log = structlog.get_logger(__name__)
 
 _STARTS_IN_A_ROW = 5
 _USER, _SYSTEM = 11, 12
-"""Positions in `/proc/PID/stat` behind the name, which may hold spaces and brackets."""
+"""Positions of the fields after the process name in `/proc/PID/stat`."""
 _jitter = random.SystemRandom().random
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """The number of workers and how each is started; `start_pause_s` doubles with each failure."""
+    """Number of a pool's workers, and how each is started."""
 
     number: int
     setup: Setup
-    answer_limit: int
+    max_answer_bytes: int
     start_timeout_s: float
     start_pause_s: float
+    """First pause after a failed start; it doubles with each further failure."""
 
 
 class WorkerSupervisor:
-    """Keeps the number of a pool's workers.
+    """Supervisor that keeps a pool at its number of workers.
 
-    `on_ready` gets each warm worker. `on_none_left` gets the reason when no worker is left and none can be started.
+    `on_ready` is called with each worker that is ready for jobs. `on_none_left` is called with the reason if no worker
+    is left and none can be started.
     """
 
     def __init__(
@@ -57,11 +59,14 @@ class WorkerSupervisor:
 
     @property
     def alive_count(self) -> int:
-        """Return the number of warm workers, idle or busy."""
+        """Return the number of started workers, idle or busy."""
         return len(self._alive)
 
     async def start(self) -> None:
-        """Start the first workers. Raises `WorkersUnavailable` when one fails, and leaves none behind."""
+        """Start all workers and wait until they are ready.
+
+        If one fails, kills the others and raises `WorkersUnavailable`.
+        """
         tasks = [self._track(asyncio.create_task(self._start())) for _ in range(self._spec.number)]
         try:
             await asyncio.gather(*tasks)
@@ -72,13 +77,13 @@ class WorkerSupervisor:
             raise
 
     def start_missing(self) -> None:
-        """Start the missing workers in the background."""
+        """Start as many workers as are missing, in the background; failed starts are retried after pauses."""
         missing = self._spec.number - len(self._alive) - len(self._starting)
         for _ in range(0 if self._closed else missing):
             self._track(asyncio.create_task(self._replace()))
 
     def terminate(self, child: WorkerProcess) -> "asyncio.Task[int]":
-        """Kill a worker and start another; the returned task gives its exit status."""
+        """Kill a worker, and start another in the background; the returned task waits for its exit status."""
         self._alive.discard(child)
         child.kill()
         reaping = asyncio.create_task(child.reap())
@@ -88,7 +93,7 @@ class WorkerSupervisor:
         return reaping
 
     async def close(self) -> None:
-        """Kill every worker and wait for their ends."""
+        """Kill all workers and wait for their ends; no worker is started afterwards."""
         self._closed = True
         starting = list(self._starting)
         for task in starting:
@@ -104,7 +109,7 @@ class WorkerSupervisor:
 
     async def _start(self) -> None:
         spec = self._spec
-        child, missing = await start_worker(spec.setup, spec.answer_limit, self._listener, spec.start_timeout_s)
+        child, missing = await start_worker(spec.setup, spec.max_answer_bytes, self._listener, spec.start_timeout_s)
         if missing and not self._reported_missing:
             self._reported_missing = True
             _log.warning("confinement_degraded", missing=missing)
@@ -127,7 +132,7 @@ class WorkerSupervisor:
 
 
 def read_cpu_seconds(pid: int) -> float | None:
-    """Return the processor time of a process so far; None where it does not exist or is not reported."""
+    """Return the seconds of processor time that a process has used; None if they are not reported."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return (int(fields[_USER]) + int(fields[_SYSTEM])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""The main function of a worker: it warms, locks itself down, then runs jobs until its socket closes."""
+"""Main function of a worker process: it imports jobs, confines itself, and runs jobs until the end."""
 
 import gc
 import importlib
@@ -16,15 +16,18 @@ from aex_outcomes.confinement.lockdown import exit_with_parent, lock_down
 from aex_outcomes.confinement.settings import Setup
 
 Job = Callable[[dict[str, Any]], Any]
-"""Takes the payload and returns a JSON object; may be a coroutine function."""
+"""Function that takes the payload and returns a JSON object; may be a coroutine function."""
 
 _MESSAGE_CHARACTERS = 2_000
 _OUT_OF_MEMORY = frames.encode({"memory": True, "retire": True})
 
 
-def main(descriptor: int, parent: int) -> None:
-    """Run a worker. `descriptor` is its end of the socket pair, `parent` the pool's process id."""
-    exit_with_parent(parent)
+def main(descriptor: int, parent_pid: int) -> None:
+    """Run a worker process until the pool closes the connection.
+
+    `descriptor`: file descriptor of the worker's end of the socket pair. `parent_pid`: process id of the pool.
+    """
+    exit_with_parent(parent_pid)
     os.set_inheritable(descriptor, False)  # a process that a job starts must not answer for it
     with socket.socket(fileno=descriptor) as connection, connection.makefile("rb") as incoming:
         request = _receive(incoming)
@@ -35,7 +38,7 @@ def main(descriptor: int, parent: int) -> None:
             jobs = load_jobs(setup.jobs, setup.warm)
             memory = MemoryWatch(setup.retire_above_mb << 20)
             gc.freeze()  # warm objects live as long as the worker: no collection visits them
-            missing = lock_down(setup.confinement, parent)
+            missing = lock_down(setup.confinement, parent_pid)
         except Exception as error:  # noqa: BLE001 any error is sent to the pool, and the worker ends
             connection.sendall(frames.add_length_prefix(frames.encode({"failed": _error_fields(error)})))
             return
@@ -44,9 +47,10 @@ def main(descriptor: int, parent: int) -> None:
 
 
 class MemoryWatch:
-    """The resident memory of this process, with a limit above its value at construction."""
+    """Check of this process's resident memory against a limit."""
 
     def __init__(self, growth_bytes: int) -> None:
+        """Set the limit to the present resident memory and `growth_bytes`."""
         try:
             self._source: int | None = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # no /proc: the count of jobs alone recycles the worker
@@ -55,7 +59,7 @@ class MemoryWatch:
         self._limit = self._resident_bytes() + growth_bytes
 
     def is_above_limit(self) -> bool:
-        """Return True when this process has grown so much that it should be replaced."""
+        """Return True if the process has grown beyond the limit; False if its memory is not reported."""
         return self._resident_bytes() > self._limit
 
     def _resident_bytes(self) -> int:
@@ -65,7 +69,10 @@ class MemoryWatch:
 
 
 def load_jobs(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
-    """Import the modules to warm, then each job's function. Raises any import error."""
+    """Import the modules `warm` and the jobs' functions ("module:function"); return these by name.
+
+    Raises any error of an import.
+    """
     for module in warm:
         importlib.import_module(module)
     functions: dict[str, Job] = {}
@@ -80,14 +87,14 @@ def load_jobs(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
 def serve_requests(
     incoming: BufferedReader, connection: socket.socket, jobs: Mapping[str, Job], memory: MemoryWatch
 ) -> None:
-    """Answer requests until the pool closes its end."""
+    """Run the requested jobs one after the other, and send their answers, until the pool closes its end."""
     while (request := _receive(incoming)) is not None:
         body = run_job(jobs[request["job"]], request["payload"], memory)
         connection.sendall(frames.add_length_prefix(body))
 
 
 def run_job(job: Job, payload: dict[str, Any], memory: MemoryWatch) -> bytes:
-    """Run a job and return its encoded result or exception; no exception ends the worker."""
+    """Run a job and return its result, or the exception that it raised, as an encoded answer."""
     try:
         result = job(payload)
         if isinstance(result, CoroutineType):  # asyncio is 40 ms of import that most workers never need
@@ -102,7 +109,7 @@ def run_job(job: Job, payload: dict[str, Any], memory: MemoryWatch) -> bytes:
 
 
 def _error_fields(error: BaseException) -> dict[str, str]:
-    """Return an exception's type and text in a form that always encodes."""
+    """Return an exception's type and text, cut and without surrogates, so that they can be encoded."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 a hostile __str__
@@ -112,7 +119,7 @@ def _error_fields(error: BaseException) -> dict[str, str]:
 
 
 def _receive(incoming: BufferedReader) -> dict[str, Any] | None:
-    """Read the next request; return None at the end of the stream."""
+    """Read the next request; None at the end of the stream."""
     prefix = incoming.read(frames.PREFIX_BYTES)
     if len(prefix) < frames.PREFIX_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""The input of the engine, and its result with the facts for governance."""
+"""Input of the verification engine, and its result with the facts for governance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from aex_outcomes.extractors.latency import PLATFORM_LATENCY
 from aex_outcomes.extractors.science import SCIENCE
 
 _PLATFORM_KEYS = frozenset({PLATFORM_LATENCY, SCIENCE})
-"""Keys of the metadata that the platform alone writes."""
+"""Keys of the metadata that only the platform writes; the agent's values under them are dropped."""
 MAX_EARLIER = 20
-"""The number of latest earlier outputs that an output is compared with."""
+"""Maximum of earlier outputs, the latest ones, that an output is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationInput:
-    """A candidate of a contract, with everything that its verdict depends on."""
+    """Candidate of a contract, with everything that its verdict depends on."""
 
     contract_id: str
     work_input: Mapping[str, Any]
@@ -33,24 +33,25 @@ class VerificationInput:
     platform_latency_ms: float | None = None
     candidate_hash: str | None = None
     reasoning: str | None = None
-    """The agent's reasoning: read by governance, not by the verdict."""
+    """The agent's reasoning, which governance reads and the verdict does not."""
     earlier: Mapping[str, str] = field(default_factory=dict)
-    """Output hash → form of an earlier candidate's output, the oldest first."""
+    """Comparable forms of the contract's earlier outputs (see `build_structured_form`) by hash, the oldest first."""
     science: ScienceResult | None = None
-    """The result of the science gate, for a work with science."""
+    """Result of the science gate; None for a work without `science`."""
 
     @property
     def criteria(self) -> Sequence[SuccessCriterion]:
+        """Return the criteria; empty for a work without success criteria."""
         return self.success_criteria.criteria if self.success_criteria else ()
 
     @property
     def task_input(self) -> dict[str, Any]:
-        """Return the input overlaid by the evaluation data, as extractors read it."""
+        """Return the work's input overlaid by the evaluation data, as extractors get it."""
         return {**self.work_input, **{key: value for key, value in self.evaluation.items() if value is not None}}
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Return the agent's metadata with the platform's own measurements and results."""
+        """Return the agent's metadata with the platform's latency and science result, as extractors get them."""
         metadata = {key: value for key, value in self.execution_metadata.items() if key not in _PLATFORM_KEYS}
         if self.platform_latency_ms is not None:
             metadata[PLATFORM_LATENCY] = self.platform_latency_ms
@@ -61,30 +62,33 @@ class VerificationInput:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFacts:
-    """Facts for governance, computed here because governance never sees evaluation data."""
+    """Facts about a candidate for governance, which never sees evaluation data itself."""
 
     contract_id: str
     extracted_metrics: Mapping[str, bool | float | int | None]
-    """Metric → value; None for a value that is not a finite number."""
+    """Values by metric; None for a value that is neither a boolean nor a finite number."""
     execution_metadata: Mapping[str, Any]
     platform_latency_ms: float | None
     output_text: str | None
-    """The main text of the output, or all its strings where the text is a decoy."""
+    """Main text of the output (see `main_text`)."""
     other_text: str | None
-    """The reasoning, and the strings of the output beside its text."""
+    """Reasoning and further strings of the output (see `other_text`)."""
     structured_form: str | None
-    """The truncated text and canonical JSON of the output, for comparison with later outputs; None for plain text."""
+    """Form of the output for comparison with later ones (see `build_structured_form`); None for plain text."""
     similarities: Mapping[str, float]
-    """Output hash → similarity of an earlier output; without those that cannot be compared."""
+    """Similarity to each earlier output by its hash, without outputs that cannot be compared."""
     reference_similarity: ReferenceSimilarity | None
-    """Similarity to the references that the work's input does not contain."""
+    """Similarity to references that the work's input does not contain; None without such references."""
     keyword_stats: KeywordStats | None
+    """Layout of the required terms in the text; None if the work requires none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The engine's own verdict, the facts for governance, and the seconds of each extractor that ran."""
+    """Result of the engine before governance decides."""
 
     result: VerificationResult
+    """Verdict without governance."""
     facts: CandidateFacts
     seconds: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that each extractor took, by its section of the configuration."""

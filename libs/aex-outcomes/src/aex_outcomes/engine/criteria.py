@@ -1,4 +1,4 @@
-"""The evaluation of one criterion: valid values, scales, and the comparison with the threshold."""
+"""Evaluation of one criterion: validity of the value, percentages, comparison with the threshold."""
 
 import math
 import operator
@@ -15,7 +15,7 @@ from aex_outcomes.engine.extraction import Reading
 from aex_outcomes.metric_names import is_custom_metric
 
 EQUALITY_TOLERANCE = 1e-4
-"""The absolute difference below which `eq` holds for fractions. Counts and booleans are compared exactly."""
+"""Absolute difference below which `eq` holds for fractions. Counts and booleans are compared exactly."""
 
 _BOOLEAN_TYPES = frozenset({MetricType.BOOLEAN, MetricType.MATCHES_SCHEMA})
 Bounds = tuple[float | None, float | None]
@@ -32,14 +32,14 @@ _ORDERS: Mapping[ComparisonOperator, Callable[[float, float], bool]] = {
 
 
 def is_boolean_criterion(criterion: SuccessCriterion) -> bool:
-    """Return True for a criterion on a boolean; a custom metric's has a boolean threshold."""
+    """Return True if the criterion expects true or false, by its metric type or a boolean threshold."""
     if criterion.metric_type is MetricType.CUSTOM:
         return isinstance(criterion.threshold, bool)
     return criterion.metric_type in _BOOLEAN_TYPES
 
 
 def scale_custom_value(criterion: SuccessCriterion, value: Any) -> Any:
-    """Return a custom metric's value as a fraction where its criterion is in percent; others unchanged."""
+    """Return a custom metric's value divided by 100 if its criterion is in percent, else unchanged."""
     return (
         percent_to_fraction(criterion, value)
         if is_custom_metric(criterion.metric) and is_finite_number(value)
@@ -48,7 +48,7 @@ def scale_custom_value(criterion: SuccessCriterion, value: Any) -> Any:
 
 
 def find_value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
-    """Return code and message of a value that its type or the catalogue rules out, else None."""
+    """Return code and message of the problem if metric type or catalogue rule the value out, else None."""
     if is_boolean_criterion(criterion):
         return None if isinstance(value, bool) else ("not_a_boolean", "expected true or false")
     if not is_finite_number(value):
@@ -62,7 +62,7 @@ def find_value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEnt
 
 
 def is_within(value: float, bounds: Bounds) -> bool:
-    """Return True when a number lies between two bounds, both included."""
+    """Return True if the number is between the bounds, both included; None leaves an end open."""
     low, high = bounds
     return (low is None or value >= low) and (high is None or value <= high)
 
@@ -75,7 +75,7 @@ def _describe_bounds(bounds: Bounds) -> str:
 
 
 def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
-    """Return True when a valid value meets the criterion."""
+    """Return True if a valid value meets the criterion (see `find_value_problem`)."""
     threshold = criterion.threshold
     match criterion.comparison:
         case ComparisonOperator.CONTAINS_ALL:
@@ -95,23 +95,27 @@ def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
     return is_equal is (criterion.comparison is not ComparisonOperator.NEQ)
 
 
-def percent_to_fraction(criterion: SuccessCriterion, bound: Any) -> Any:
-    """Return a threshold, an end of a range or a custom value as a fraction where it is in percent.
+def percent_to_fraction(criterion: SuccessCriterion, number: Any) -> Any:
+    """Return a threshold, a range's end or a custom value divided by 100 if its criterion is in percent.
 
-    A percentage is written as 90, not 0.9, where `scale` says so; without a scale, where the threshold is above 1.
+    A percentage criterion is in percent (90 instead of 0.9) if its `scale` says so, or without a scale if its threshold
+    is above 1. Other numbers, and None, are returned unchanged.
     """
-    if bound is None or criterion.metric_type is not MetricType.PERCENTAGE:
-        return bound
+    if number is None or criterion.metric_type is not MetricType.PERCENTAGE:
+        return number
     threshold = criterion.threshold
     ends = threshold.values() if isinstance(threshold, Mapping) else [threshold]
     is_percent = any(end > 1 for end in ends) if criterion.scale is None else criterion.scale is Scale.PERCENT
-    return bound / 100 if is_percent else bound
+    return number / 100 if is_percent else number
 
 
 def evaluate_criterion(
     criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, position: int, required: bool, secret: bool
 ) -> CriterionResult:
-    """Evaluate a reading by the criterion at `position`. Any error is unmet and has the value None."""
+    """Compare a metric's reading with the criterion at `position`; an error makes it unmet, without value.
+
+    `required`, `secret`: copied to the result; a reading that is secret makes the result secret too.
+    """
     value = scale_custom_value(criterion, reading.value)
     error = _error(criterion, reading, value, entry)
     return CriterionResult(

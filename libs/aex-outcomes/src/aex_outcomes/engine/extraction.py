@@ -1,4 +1,4 @@
-"""The extraction of metrics: the plan of extractor runs, the runs, and a cache of their readings."""
+"""Extraction of metrics from a candidate: planned runs of extractors, with a cache of their results."""
 
 import copy
 import hashlib
@@ -17,32 +17,35 @@ from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, Platfo
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A metric as extracted for a criterion. Without value and error, it is missing."""
+    """Extracted value of a criterion's metric, or its error; with neither, the metric is missing."""
 
     value: Any = None
     error: CriterionError | None = None
     provenance: Provenance | None = None
-    """The provenance of this value; None: the catalogue's."""
+    """Provenance of this value; None for the one in the catalogue."""
     secret: bool = False
-    """True when this value is computed from evaluation data, whatever the catalogue says."""
+    """True if this value depends on evaluation data, whatever the catalogue says."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractorRun:
-    """A call of an extractor, for the criteria at `positions`."""
+    """Planned call of an extractor."""
 
     section: str
+    """Section of the extractor in the configuration."""
     task_input: Mapping[str, Any]
+    """Work's input with evaluation data."""
     positions: tuple[int, ...]
+    """Positions of the criteria that the call serves."""
 
 
 def plan_extraction(
     criteria: Sequence[SuccessCriterion], task_input: Mapping[str, Any], catalog: Catalog
 ) -> tuple[list[ExtractorRun], dict[int, Reading]]:
-    """Plan a run per extractor, and one for each threshold with its own terms or schema.
+    """Plan the extractors' runs for criteria: one per extractor, and one per threshold with own data.
 
-    The second value has the readings that need no run, by position: absent evaluation data are an error of the
-    platform. Raises `UnknownMetric`.
+    Also returns, by position, the errors of criteria whose evaluation data are missing, which need no run: that is the
+    platform's fault. Raises `UnknownMetric`.
     """
     known: dict[int, Reading] = {}
     positions_by_section: dict[str, list[int]] = {}
@@ -70,7 +73,7 @@ _MAX_CACHED = 256
 
 
 class ResultCache:
-    """Readings by the digest of their input, for `ttl_s` seconds. It holds no texts."""
+    """Cache of up to 256 runs' readings by a digest of their input, for `ttl_s` seconds."""
 
     def __init__(self, ttl_s: float, monotonic: Callable[[], float]) -> None:
         self._ttl_s = ttl_s
@@ -78,7 +81,7 @@ class ResultCache:
         self._entries: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
 
     def make_key(self, *parts: Any) -> str | None:
-        """Return a digest of the parts; None when caching is off or a part is not JSON."""
+        """Return a digest of the parts as a key; None if caching is off or a part is not JSON."""
         if not self._ttl_s:
             return None
         try:
@@ -87,12 +90,12 @@ class ResultCache:
             return None
 
     def get(self, key: str | None) -> Mapping[str, Any] | None:
-        """Return the readings that are younger than `ttl_s`."""
+        """Return the readings stored under the key; None if there are none, or only older ones than `ttl_s`."""
         entry = self._entries.get(key) if key else None
         return entry[1] if entry is not None and self._monotonic() - entry[0] < self._ttl_s else None
 
     def put(self, key: str | None, found: Mapping[str, Any]) -> None:
-        """Store readings, and drop the oldest beyond the limit."""
+        """Store readings under the key, and drop the oldest beyond the limit; does nothing without a key."""
         if key is None:
             return
         self._entries[key] = (self._monotonic(), found)
@@ -103,17 +106,17 @@ class ResultCache:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """A reading for each criterion, in their order, and the seconds of each section's extractor."""
+    """Readings of all criteria in their order, and the seconds that each section's extractor took."""
 
     readings: Sequence[Reading]
     seconds: Mapping[str, float]
 
 
 class Extraction:
-    """Extracts the metrics that criteria name from a candidate."""
+    """Extraction of the metrics that criteria name, by the catalogue's extractors."""
 
     def __init__(self, catalog: Catalog, cache: ResultCache, watch: Callable[[], float]) -> None:
-        """`watch`: a monotonic clock in seconds."""
+        """Keep the parts; `watch` returns the seconds of a monotonic clock."""
         self._catalog = catalog
         self._cache = cache
         self._watch = watch
@@ -126,9 +129,10 @@ class Extraction:
         metadata: Mapping[str, Any],
         contract_id: str,
     ) -> ExtractionResult:
-        """Extract the metrics of a candidate of this contract. Raises `UnknownMetric` alone.
+        """Run the extractors that the criteria need, and return their readings, from the cache where possible.
 
-        Readings are cached for their contract: else a consumer's trial of the right guess at an output would be faster.
+        Readings are cached for one contract alone. Else a consumer could guess an output by trials: the right guess
+        would be faster. An exception of an extractor becomes the error of its metrics. Raises only `UnknownMetric`.
         """
         runs, readings = plan_extraction(criteria, task_input, self._catalog)
         seconds: dict[str, float] = {}
@@ -193,5 +197,5 @@ def _to_reading(value: Any) -> Reading:
 
 
 def _to_python(value: Any) -> Any:
-    """Return numpy's numbers and booleans as Python's; other values unchanged."""
+    """Return a number or boolean of numpy as Python's; other values unchanged."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -1,6 +1,7 @@
-"""The engine's result with a verifier's ruling, bonus and penalty, and governance's decision.
+"""Final result of a verification: engine's result, verifier's ruling and governance's decision.
 
-The amounts are those before the budget's caps. A later decision (an operator's) undoes an earlier hold.
+Bonus and penalty are amounts before the budget's caps. They are computed for each decision, so that an operator's
+later decision undoes an earlier hold.
 """
 
 from collections.abc import Iterable
@@ -13,14 +14,14 @@ from aex_models.results import CriterionResult, Verdict, VerificationResult
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected
 
 _VALID_ACTIONS = frozenset({Action.ALLOW, Action.SKIPPED})
-"""The actions under which an outcome can succeed."""
+"""Actions of governance under which an outcome can succeed."""
 
 
 def apply_governance(result: VerificationResult, decision_result: GovernanceResult) -> VerificationResult:
-    """Return the result under governance's decision: success and every bonus need a valid action.
+    """Return the result with governance's decision, and with the success and the bonus that it allows.
 
-    The engine's verdict and penalty stay. An indeterminate result earns nothing; an operator's release makes it a
-    success with bonus and penalty 0 (spec file 5).
+    Verdict and penalty stay, unless the result is indeterminate: then bonus and penalty are 0, and an operator's
+    release makes it passed (spec file 5).
     """
     is_released = decision_result.decided_by is DecidedBy.OPERATOR and decision_result.action is Action.ALLOW
     is_indeterminate = result.verdict is Verdict.INDETERMINATE
@@ -38,7 +39,7 @@ def apply_governance(result: VerificationResult, decision_result: GovernanceResu
 
 
 def governance_result(decision: ValidationDecision) -> GovernanceResult:
-    """Return a decision of the rules as the result carries it. An invalid one is never allowed."""
+    """Convert the decision of governance's rules; one that allows an invalid outcome becomes a hold."""
     is_invalid = decision.action in _VALID_ACTIONS and not decision.valid
     action = Action.HOLD if is_invalid else decision.action
     decided_by = DecidedBy.NOBODY if action is Action.SKIPPED else DecidedBy.RULES
@@ -46,10 +47,11 @@ def governance_result(decision: ValidationDecision) -> GovernanceResult:
 
 
 def _bonus(result: VerificationResult, action: Action) -> Decimal:
-    """Return the bonus under this action.
+    """Return the bonus that governance's action leaves.
 
-    A passed candidate earns the bonus of every met criterion under both policies. A rejected one keeps the bonus that
-    `per_criterion` left it, so that a hold does not remove it.
+    A rejection leaves none. A passed candidate earns the bonus of every met criterion if the action is valid. A
+    candidate that did not pass keeps the bonus that the policy `per_criterion` gave it, so that a hold does not remove
+    it.
     """
     if action is Action.REJECT:
         return ZERO
@@ -59,24 +61,24 @@ def _bonus(result: VerificationResult, action: Action) -> Decimal:
 
 
 def sum_earned_bonuses(results: Iterable[CriterionResult], policy: BonusPolicy, *, success: bool) -> Decimal:
-    """Return Σ bonus of met criteria, before governance; under `on_success` 0 without success."""
+    """Return the sum of the met criteria's bonuses; 0 without success under the policy `on_success`."""
     if policy is BonusPolicy.ON_SUCCESS and not success:
         return ZERO
     return sum((each.bonus for each in results if each.met), ZERO)
 
 
 def sum_incurred_penalties(results: Iterable[CriterionResult]) -> Decimal:
-    """Return Σ penalty of unmet criteria, whatever the reason."""
+    """Return the sum of the unmet criteria's penalties, also of those unmet by an error."""
     return sum((each.penalty for each in results if not each.met), ZERO)
 
 
 def combine_with_ruling(
     result: VerificationResult, ruling: Accepted | Rejected, policy: BonusPolicy = BonusPolicy.ON_SUCCESS
 ) -> VerificationResult:
-    """Return the engine's result under a verifier's ruling, before governance.
+    """Return the engine's result after a verifier's ruling, before governance.
 
     A rejection, fatal or not, turns a passed result into a rejected one, with the bonus that `policy` leaves without
-    success. Weighted score, criteria and penalty stay. An indeterminate result stays indeterminate, and is retried.
+    success. Weighted score, criteria and penalty stay. Other results stay as they are, also an indeterminate one.
     """
     if isinstance(ruling, Accepted) or result.verdict is not Verdict.PASSED:
         return result
@@ -85,8 +87,9 @@ def combine_with_ruling(
 
 
 def reject_indeterminate(result: VerificationResult) -> VerificationResult:
-    """Return an indeterminate result as rejected, when the criteria's last retry has failed.
+    """Return an indeterminate result as rejected, with bonus and penalty 0.
 
-    A verifier has rejected the candidate, so it counts as an attempt. Its amounts are unknown: no bonus, no penalty.
+    It serves for a candidate that a verifier rejected, after the last retry to evaluate its criteria has failed: it
+    counts as an attempt.
     """
     return result.model_copy(update={"verdict": Verdict.REJECTED, "success": False, "bonus": ZERO, "penalty": ZERO})

@@ -1,4 +1,4 @@
-"""Facts about a candidate's text for fraud rules, computed where evaluation data are available."""
+"""Facts about a candidate for governance's fraud rules, computed where evaluation data are available."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,23 +17,23 @@ from aex_outcomes.kernels.normalization import NormalizedTooLong, split_words
 from aex_outcomes.kernels.similarity import ReferenceWords, word_similarity
 
 MAX_SEARCHED = 1_000_000
-"""Code points of the input that are searched."""
+"""Maximum code points of the work's input that are searched for references."""
 MAX_TEXT = 200_000
-"""Code points of the text that governance gets; rules on similarity need no more."""
+"""Maximum code points of the text that governance gets; its rules on similarity need no more."""
 _TEXT_KEYS = frozenset({"reference", "required_keywords"})
 _LABEL_KEYS = frozenset({"ground_truth"})
 _OTHER_KEYS = frozenset({"custom_metrics"})
 _MIN_SIMILARITY = 0.3
-"""The similarity from which secret references are looked up; copies have far more."""
+"""Minimum similarity for which the secret references are determined; copies have far more."""
 _Run = tuple[str, ...]
 _LONGEST_RUN = 5
-"""Consecutive words that must occur in the input to count as visible."""
+"""Number of consecutive words that must occur in the input to be visible in it."""
 _VISIBLE = 0.9
-"""Visible share of a reference's words from which it is no secret: extracts omit or join words."""
+"""Share of a reference's words from which it is visible in the input: extracts omit or join words."""
 
 
 def secret_references(references: Sequence[str], work_input: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the references that the input does not contain, in one piece or by sentences."""
+    """Return the references that an agent cannot read in the work's input, as a whole or in its sentences."""
     input_text = join_strings(work_input)[:MAX_SEARCHED]
     if not references or not input_text:
         return tuple(references)
@@ -43,7 +43,7 @@ def secret_references(references: Sequence[str], work_input: Mapping[str, Any]) 
 
 
 def _find_runs(references: Sequence[Sequence[str]], input_text: Sequence[str]) -> set[_Run]:
-    """Return the runs of all references that are in the input, in one pass for each length of a run."""
+    """Return the runs of words of all references that occur in the input."""
     runs_by_size: dict[int, set[_Run]] = {}
     for words in references:
         size = min(_LONGEST_RUN, len(words))
@@ -63,7 +63,7 @@ def _runs(words: Sequence[str], size: int) -> Iterable[_Run]:
 
 
 def _words(text: str) -> list[str]:
-    """Split into words as keyword metrics do, ignoring case, white space and punctuation."""
+    """Return the normalised words of a text; if normalisation makes it too long, of its first tenth."""
     try:
         return split_words(text, MAX_NORMALIZED_GROWTH * MAX_SEARCHED)
     except NormalizedTooLong:
@@ -73,7 +73,11 @@ def _words(text: str) -> list[str]:
 def collect_candidate_facts(
     case: VerificationInput, readings: Sequence[Reading], measure: TextQualityExtractor
 ) -> CandidateFacts:
-    """Return the facts for governance. The text is the one that `measure` reads."""
+    """Return the facts about a candidate for governance.
+
+    `readings`: those of the criteria, in their order. `measure`: extractor of text metrics, which decides where the
+    output's text is and computes its similarity to references.
+    """
     measured = _text(case.work_output, measure)
     text = main_text(case.work_output, measured, measure.max_text_length)
     extracted = {
@@ -82,7 +86,7 @@ def collect_candidate_facts(
         if reading.value is not None
     }
     by_text, by_labels = _graded_aspects(case)
-    form = build_structured_form(case.work_output, measured or text, briefly=by_labels)
+    form = build_structured_form(case.work_output, measured or text, abbreviate_strings=by_labels)
     texts = [each for each in (measured, text) if each]
     return CandidateFacts(
         contract_id=case.contract_id,
@@ -92,14 +96,14 @@ def collect_candidate_facts(
         output_text=text[:MAX_TEXT] if text else text,
         other_text=other_text(case.work_output, text, MAX_TEXT, case.reasoning),
         structured_form=form,
-        similarities=output_similarities(form or text, case.earlier, measured=by_text) if case.earlier else {},
+        similarities=output_similarities(form or text, case.earlier, text_is_measured=by_text) if case.earlier else {},
         reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, measure),
         keyword_stats=_most_keywords(dict.fromkeys(texts), case, measure),
     )
 
 
 def _text(output: Any, measure: TextQualityExtractor) -> str | None:
-    """Return the text that text metrics measure, or a bare string."""
+    """Return the text that text metrics measure, or the output itself if it is a string; None without."""
     try:
         return read_text(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
     except AgentFault:
@@ -107,7 +111,7 @@ def _text(output: Any, measure: TextQualityExtractor) -> str | None:
 
 
 def _graded_aspects(case: VerificationInput) -> tuple[bool, bool]:
-    """Return whether graded evaluation data concern the text alone, and labels alone."""
+    """Return two flags: the graded evaluation data concern only the text; they concern only labels."""
     data_keys = {key for key, value in case.task_input.items() if value}
     data_keys |= {key for criterion in case.criteria for key in supplied_evaluation(criterion)}
     data_keys &= _TEXT_KEYS | _LABEL_KEYS | _OTHER_KEYS
@@ -121,7 +125,7 @@ def _reference_similarity(
     measured: str | None,
     measure: TextQualityExtractor,
 ) -> ReferenceSimilarity | None:
-    """Return the greater figures of the measured text and the main text: either may be the copy."""
+    """Return each figure of similarity to the secret references, the greatest of any text; None without."""
     found = [_similarity(each, case, extracted if each == measured else {}, measure) for each in texts]
     figures = [each.model_dump() for each in found if each is not None]
     if not figures:
@@ -133,7 +137,10 @@ def _reference_similarity(
 
 
 def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQualityExtractor) -> KeywordStats | None:
-    """Return the layout of all required terms in the first text that has any, else in the first text."""
+    """Return the layout of all required terms in the first text with any of them, else in the first text.
+
+    None if no terms are required or there is no text.
+    """
     terms = [*(case.task_input.get("required_keywords") or ())]
     for criterion in case.criteria:
         terms += supplied_evaluation(criterion).get("required_keywords", ())
@@ -147,7 +154,10 @@ def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQ
 def _similarity(
     text: str, case: VerificationInput, extracted: Mapping[str, Any], measure: TextQualityExtractor
 ) -> ReferenceSimilarity | None:
-    """Return the similarity to the secret references, looked up for a text that is similar to any."""
+    """Return the text's similarity to the secret references; None if there are none or they are too long.
+
+    If it is low to all references, secret or not, that similarity is returned.
+    """
     references = read_references(case.task_input)
     if not references or sum(map(len, references)) > measure.max_text_length:
         return None
@@ -172,7 +182,7 @@ def _similarity_figures(
 
 
 def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualityExtractor) -> float:
-    """Return the word similarity in any script; of text that grows too long, the first part counts."""
+    """Return the similarity by words; of a text that normalisation makes too long, of its beginning."""
     limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
     prepared = [ReferenceWords.parse(each[:MAX_TEXT]) for each in references]
     try:
@@ -183,7 +193,7 @@ def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualit
 
 
 def _keyword_stats(text: str, terms: Sequence[str], limit: int) -> KeywordStats:
-    """Return the keyword layout; of a text that grows too long, that of its first part."""
+    """Return the layout of the terms; in a text that normalisation makes too long, in its beginning."""
     try:
         layout = keyword_layout(text, terms, limit)
     except NormalizedTooLong:

@@ -1,4 +1,4 @@
-"""The engine as a job of a confined worker: JSON in, JSON out."""
+"""Job that verifies a candidate in a confined worker; its payload and result are JSON values."""
 
 import asyncio
 import json
@@ -16,16 +16,19 @@ from aex_outcomes.sandbox.jobs import worker_sandbox
 
 
 def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
-    """Verify one candidate without governance. Custom metrics need a worker that may start processes.
+    """Verify one candidate without governance, and collect the facts that governance needs.
+
+    Custom metrics need a worker that may start processes.
 
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
     `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an `outcome-verification.yaml`).
-    Optional: `candidate_hash`, `reasoning`, `earlier` (output hash → form of an earlier candidate's output, the oldest
-    first), `science` (the `ScienceResult` of the gate), `verification_id`, `verified_at` (RFC 3339).
+    Optional: `candidate_hash`, `reasoning`, `earlier` (forms of earlier outputs by hash, the oldest first), `science`
+    (the `ScienceResult` of the gate), `verification_id`, `verified_at` (RFC 3339). An output's form is its
+    `structured_form`, or if that is null its `output_text`.
 
     Returns `{result, extracted_metrics, reference_similarity, keyword_stats, output_text, other_text, structured_form,
-    similarities, seconds}`. They are the `VerificationResult`, the facts for governance (null where unknown), and the
-    seconds of each extractor. An output's form is its `structured_form`, or else its `output_text`.
+    similarities, seconds}`: the `VerificationResult`, the fields of `CandidateFacts` (null where unknown), and the
+    seconds of each extractor.
 
     Raises for an invalid payload: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`. Raises `UnknownMetric`,
     `InvalidMetricType` or `TooManyCriteria` for criteria that this configuration cannot evaluate.
@@ -35,7 +38,7 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
-    """Return the worker's engine for a configuration; it caches the references that revisions share."""
+    """Return the engine for a configuration; it is kept, because it caches prepared references."""
     return VerificationEngine(json.loads(config), sandbox=worker_sandbox())
 
 

@@ -1,8 +1,8 @@
-"""The similarity of a candidate's output to earlier ones of its contract.
+"""Similarity of a candidate's output to earlier outputs of its contract.
 
-The form (canonical JSON of the output) and the text are compared; the greater similarity counts. A changed text counts
-where criteria measure it, or it is at least half of the form. Long runs without a blank weigh little, and so do parts
-that only one output has. Padding does not make a small edit look like a new output.
+Two outputs are compared by their text and by their form, the canonical JSON; the greater similarity counts. The text is
+compared only where criteria measure it or it is at least half of the form. Long runs without a blank, and parts that
+only one output has, weigh little. So padding does not make a small edit look like a new output.
 """
 
 import hashlib
@@ -15,25 +15,26 @@ from aex_outcomes.engine.candidate import MAX_EARLIER
 from aex_outcomes.kernels.similarity import similarity_discounting_insertions
 
 MAX_COMPARED = 100_000
-"""Code points of a text without a form that are compared."""
+"""Maximum code points that are compared of a text without a form."""
 MAX_PART = MAX_COMPARED // 2
-"""Code points of the form, and of the text beside it, that are stored and compared."""
+"""Maximum code points that are stored and compared of a form, and of the text beside it."""
 _SEPARATOR = "\x1e"
-"""The separator of text and form; JSON escapes it."""
+"""Separator of text and form; JSON escapes it."""
 _LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _LONGEST_WORD = 40
-"""Characters of the longest word in scripts with blanks."""
+"""Maximum characters of a word in scripts with blanks; a longer run is cut."""
 _RUN = re.compile(rf"[!-\u0dff]{{{_LONGEST_WORD + 1},}}")
 _RUN_PREFIX = 8
 _LONG_LITERAL = 200
 _MAX_READ = 1_000_000
-"""Code points of a form in which long strings are searched."""
+"""Maximum code points of a form in which long strings are searched."""
 
 
-def build_structured_form(output: Any, text: str | None, *, briefly: bool = False) -> str | None:
-    """Return text, separator and canonical JSON, truncated; None for an output that is its text.
+def build_structured_form(output: Any, text: str | None, *, abbreviate_strings: bool = False) -> str | None:
+    """Return the text and the canonical JSON of an output in one string, truncated, for later comparison.
 
-    `briefly`: replace all long strings by digests, because no criterion measures them.
+    `text`: the output's text. `abbreviate_strings`: replace long strings by digests, as in a form that is too long.
+    None if the output is only its text, or cannot be written as canonical JSON.
     """
     if text and (output == text or (isinstance(output, dict) and [*output.values()] == [text])):
         return f"{text[:MAX_PART]}{_SEPARATOR}" if _SEPARATOR in text else None
@@ -41,38 +42,40 @@ def build_structured_form(output: Any, text: str | None, *, briefly: bool = Fals
         form = _without_long_runs(canonical_bytes(output).decode()[:_MAX_READ])
     except NotCanonical:
         return None
-    if briefly or len(form) > MAX_PART:
+    if abbreviate_strings or len(form) > MAX_PART:
         form = _LITERAL.sub(_abbreviate, form)
     return f"{(text or '')[:MAX_PART]}{_SEPARATOR}{form[:MAX_PART]}"
 
 
-def output_similarities(current: str | None, earlier: Mapping[str, str], *, measured: bool = False) -> dict[str, float]:
-    """Return the similarity of the latest `MOST_EARLIER` earlier outputs to this one, by output hash.
+def output_similarities(
+    current: str | None, earlier: Mapping[str, str], *, text_is_measured: bool = False
+) -> dict[str, float]:
+    """Return the similarity of this output to each of the 20 latest earlier ones, by their hash.
 
-    Outputs are in the form of `structured_form`, or their text. `earlier` has the oldest first. `measured`: criteria
-    measure the text. Outputs that differ only beyond the truncation are left out.
+    Outputs are given as by `build_structured_form`, or as their text if that is None. `earlier`: by hash, the oldest
+    first. `text_is_measured`: criteria measure the text. Outputs that differ only beyond the truncation are left out.
     """
     if current is None:
         return {}
     found = {
-        digest: _similarity(_parts(current), _parts(each), measured=measured)
+        digest: _similarity(_parts(current), _parts(each), text_is_measured=text_is_measured)
         for digest, each in [*earlier.items()][-MAX_EARLIER:]
     }
     return {digest: round(similarity, 6) for digest, similarity in found.items() if similarity is not None}
 
 
 def _parts(form: str) -> tuple[str, str]:
-    """Return text and form; a missing one is empty."""
+    """Return the text and the form of an output; a missing one is empty."""
     text, _, json_form = form.rpartition(_SEPARATOR) if _SEPARATOR in form else (form, "", "")
     return text, json_form
 
 
-def _similarity(first: tuple[str, str], second: tuple[str, str], *, measured: bool) -> float | None:
-    """Return the similarity; None for different outputs that are equal up to the truncation."""
+def _similarity(first: tuple[str, str], second: tuple[str, str], *, text_is_measured: bool) -> float | None:
+    """Return the similarity of two outputs; None if they are equal up to the truncation."""
     found = []
     if first[1] and second[1] and first[1] != second[1]:
         found.append(similarity_discounting_insertions(first[1], second[1]))
-        if not measured and not all(2 * len(text) >= len(form) for text, form in (first, second)):
+        if not text_is_measured and not all(2 * len(text) >= len(form) for text, form in (first, second)):
             return found[0]
     limit = MAX_PART if first[1] or second[1] else MAX_COMPARED
     text, second_text = first[0][:limit], second[0][:limit]
@@ -86,7 +89,7 @@ def _cut_runs(text: str) -> str:
 
 
 def _without_long_runs(form: str) -> str:
-    """Shorten long runs within strings only: lists of numbers have no blanks either."""
+    """Shorten long runs without a blank within strings only, because lists of numbers are such runs too."""
     if '\\"' in form:
         return _LITERAL.sub(_shorten_runs, form)
     pieces = form.split('"')  # no quote is escaped: every other piece is a string
@@ -102,7 +105,7 @@ def _shorten_runs(literal: re.Match[str]) -> str:
 
 
 def _abbreviate(literal: re.Match[str]) -> str:
-    """Return a long string by its beginning and digest, so that its end still counts."""
+    """Replace a long string by its beginning and a digest, which changes with the string's end too."""
     string: str = literal[0]
     if len(string) <= _LONG_LITERAL:
         return string

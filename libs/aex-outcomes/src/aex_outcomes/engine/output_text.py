@@ -1,35 +1,36 @@
-"""The text of an output: its main text, and the other strings that may be copied or address a judge."""
+"""Texts of an output: its main text, and other strings that may be copied or may address a judge."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 MAX_OTHER = 50_000
-"""Code points of the other text in all; of the reasoning at most half as many."""
+"""Maximum code points of the other text; of the reasoning half as many."""
 _MIDDLE_SHARE = 0.25
-"""The share of the middle of a text that is too long."""
+"""Share of a shortened text that is taken from its middle."""
 _SENTENCE_LIKE = 30
-"""Code points from which a name within an output counts as text."""
+"""Minimum code points of an object's key to be treated as text."""
 _SENTENCE_WORDS = 5
-"""Words below which a string is a label."""
+"""Minimum words of a string that is no label."""
 _DECOY = 0.5
-"""The share of the words elsewhere below which a text is a decoy."""
+"""Words of the text, as a share of the words elsewhere in the output, below which it is a decoy."""
 _WORD = re.compile(r"[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\d_]\w*")
-"""In scripts without blanks between words, a single character."""
+"""A word; in scripts without blanks between words, a single character."""
 _CUT_LINE = 400
-"""Code points of a piece of a line."""
+"""Maximum code points of a piece of a line."""
 _OVERLAP = 100
 _MARKED = (
     r"[\[\]{}<>|`\\\x{ad}\x{34f}\x{61c}\x{180e}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{fe00}-\x{fe0f}\x{feff}\x{e0000}-\x{e0fff}]"
     r"|[A-Za-z0-9+/]{60}"
 )
-"""Marks of data, of chat templates, of hidden text and of Base64."""
+"""Characters of data, of chat templates and of hidden text, and long runs as of Base64."""
 
 
-def main_text(output: Any, text: str | None, longest: int) -> str | None:
-    """Return the text, or all strings of the output when there is no text or it is a decoy.
+def main_text(output: Any, text: str | None, max_length: int) -> str | None:
+    """Return the output's text, or all its strings if it has no text or that is a decoy; None without any.
 
-    The result is cut at `longest` code points; lone surrogates become question marks. None when there is no text.
+    A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `max_length` code points, and
+    their lone surrogates become question marks.
     """
     if text and isinstance(output, str):
         return text
@@ -38,14 +39,14 @@ def main_text(output: Any, text: str | None, longest: int) -> str | None:
         elsewhere = sum(_words(each) for each in strings if each != text)
         if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
             return text
-    return join_strings(output)[:longest].encode("utf-8", "replace").decode() or text
+    return join_strings(output)[:max_length].encode("utf-8", "replace").decode() or text
 
 
 def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
-    """Return the reasoning and the output's other strings, one per line, each once; None without any.
+    """Return the reasoning and the output's strings beside its main text, one per line, each once.
 
-    `main` is one of the strings, or all of them joined; its part beyond `main_limit` is included. A long text is
-    reduced to its beginning, its end and distinct lines of its middle, so that repeated padding hides nothing.
+    `main`: result of `main_text`; its part beyond `main_limit` code points is included. A long result is reduced to its
+    beginning, its end and different lines of its middle, so that repeated padding hides nothing. None without a text.
     """
     strings = dict.fromkeys(_strings(output))
     if main is not None and main in strings:
@@ -60,12 +61,12 @@ def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | 
 
 
 def join_strings(value: Any) -> str:
-    """Return all strings within a value, one per line, in their order."""
+    """Return all strings within a JSON value in order, one per line; long keys of objects are included."""
     return "\n".join(filter(None, _strings(value)))
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield strings in the order of the document, without recursion: the candidate chooses the nesting."""
+    """Yield the strings of a value in order, without recursion, because a candidate chooses the nesting."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -89,7 +90,7 @@ def _words(text: str, least: int = _SENTENCE_WORDS) -> int:
 
 
 def _shorten(text: str, size: int) -> str:
-    """Return beginning and end, and between them distinct lines of the middle, those with marks first."""
+    """Return the text's beginning, selected different lines of its middle, and its end, if it is too long."""
     if len(text) <= size:
         return text
     kept = int(_MIDDLE_SHARE * size)
@@ -99,16 +100,16 @@ def _shorten(text: str, size: int) -> str:
 
 
 def _split_lines(text: str) -> Iterator[str]:
-    """Yield the lines; long lines in pieces that overlap."""
+    """Yield the lines of a text; a long line in pieces that overlap."""
     for line in text.split("\n"):
         for start in range(0, len(line), _CUT_LINE):
             yield line[max(start - _OVERLAP, 0) : start + _CUT_LINE]
 
 
 def _select(pieces: Sequence[str], size: int) -> list[str]:
-    """Return pieces in their order, with a line break each within `size` code points.
+    """Return as many pieces as fit in `size` code points with a line break each, in their order.
 
-    Marked pieces go before others, and the outer ones before the inner ones.
+    Pieces with suspicious characters have precedence, then those nearest to either end.
     """
     import re2  # noqa: PLC0415 only texts that are too long need it
 

@@ -1,4 +1,4 @@
-"""The engine's own verdict from readings and criteria, before governance."""
+"""Verdict of the engine from the criteria and their metrics' readings, before governance."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -22,15 +22,15 @@ from aex_outcomes.engine.final_result import sum_earned_bonuses, sum_incurred_pe
 
 
 def is_required(criteria: SuccessCriteria, criterion: SuccessCriterion) -> bool:
-    """Return the criterion's `required`; unset, true under `all` and false otherwise."""
+    """Return True if the criterion is necessary: by its `required`, or if unset by the aggregation `all`."""
     return criteria.aggregation is Aggregation.ALL if criterion.required is None else criterion.required
 
 
 @dataclass(frozen=True, slots=True)
 class CriteriaWeights:
-    """The weights of criteria as whole numbers, in proportion.
+    """Weights and aggregation of criteria, which decide whether a combination of met criteria succeeds.
 
-    Weights count as the decimals that they are written as: 0.7 and 0.1 make 0.8, and reach a minimum of 0.8.
+    Weights are exact decimals, stored as proportional integers: 0.7 and 0.1 make 0.8, and reach a minimum of 0.8.
     """
 
     aggregation: Aggregation
@@ -40,7 +40,7 @@ class CriteriaWeights:
 
     @classmethod
     def from_criteria(cls, criteria: SuccessCriteria) -> "CriteriaWeights":
-        """Return the weights of these criteria, for any number of verdicts."""
+        """Prepare the weights of these criteria."""
         return cls(
             aggregation=criteria.aggregation,
             required=tuple(is_required(criteria, each) for each in criteria.criteria),
@@ -49,11 +49,18 @@ class CriteriaWeights:
         )
 
     def weighted_share(self, met: Sequence[bool]) -> Fraction:
-        """Return Σ weight·met / Σ weight over all criteria, exactly. Errors count as unmet."""
+        """Return the weight of the met criteria divided by the weight of all, exactly.
+
+        `met`: for each criterion, true if it is met; a criterion with an error is not.
+        """
         return Fraction(sum(compress(self.weights, met)), sum(self.weights))
 
     def succeeds(self, met: Sequence[bool]) -> bool:
-        """Return True when the criteria succeed; `required: true` is necessary under every aggregation."""
+        """Return True if this combination of met criteria is a success.
+
+        All required criteria must be met under every aggregation. `any` needs one met criterion in addition, `weighted`
+        the minimum weighted share.
+        """
         if any(required and not is_met for required, is_met in zip(self.required, met, strict=True)):
             return False
         if self.aggregation is Aggregation.ANY:
@@ -77,7 +84,7 @@ SKIPPED = GovernanceResult(action=Action.SKIPPED, decided_by=DecidedBy.NOBODY)
 
 
 def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog: Catalog) -> VerificationResult:
-    """Return the verdict on a candidate. A work without criteria passes unless its science gate does not."""
+    """Return the complete result for the readings of all criteria; without any the science gate decides."""
     criteria = case.success_criteria
     metrics = _metrics(case.criteria, readings, catalog)
     results = tuple(
@@ -121,9 +128,9 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
 def decide_overall_verdict(
     criteria: SuccessCriteria | None, results: Sequence[CriterionResult], science: ScienceResult | None = None
 ) -> Verdict:
-    """Return the verdict of criteria and science gate.
+    """Return the verdict by the criteria's results and the science gate.
 
-    It is indeterminate when a criterion failed through the platform, or the gate could not decide: a retry may help.
+    It is indeterminate if a criterion has an error by the platform's fault, or the gate could not decide.
     """
     is_undecided = science is not None and science.passed is None
     if is_undecided or any(each.error and each.error.fault is Fault.PLATFORM for each in results):
@@ -135,9 +142,10 @@ def decide_overall_verdict(
 def _metrics(
     criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], catalog: Catalog
 ) -> dict[str, bool | float | int]:
-    """Return the metrics that criteria name, as extracted, also those out of range.
+    """Return the extracted value of each metric that criteria name, also a value out of range.
 
-    A metric with several values (thresholds with terms of their own) has the one over evaluation data, else the first.
+    A metric may have several values if thresholds contain terms of their own. Then the value that depends on evaluation
+    data is returned, else the first one.
     """
     metrics: dict[str, bool | float | int] = {}
     over_evaluation: set[str] = set()
@@ -154,7 +162,7 @@ def _metrics(
 def _provenance(
     metrics: Iterable[str], criteria: Sequence[SuccessCriterion], readings: Sequence[Reading], catalog: Catalog
 ) -> dict[str, Provenance]:
-    """Return the provenance of the metrics: the value's own, else the catalogue's."""
+    """Return the provenance of each metric: that of its value, else that in the catalogue."""
     pairs = zip(criteria, readings, strict=True)
     own = {each.metric: reading.provenance for each, reading in pairs if reading.provenance is not None}
     return {metric: own.get(metric) or catalog.entry(metric).provenance for metric in metrics}

@@ -1,4 +1,4 @@
-"""The verification engine, for services in their workers and for authors on a laptop."""
+"""Verification engine: grades candidates by success criteria, in services' workers and on a laptop."""
 
 import time
 import uuid
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 
 
 class GovernanceValidator(Protocol):
-    """Decides on the honesty of an outcome. The engine's caller gets any exception."""
+    """Validator of outcomes against fraud."""
 
-    async def validate(self, facts: CandidateFacts) -> ValidationDecision: ...
+    async def validate(self, facts: CandidateFacts) -> ValidationDecision:
+        """Decide whether an outcome is allowed, held or rejected. Exceptions reach the engine's caller."""
+        ...
 
 
 class VerificationEngine:
-    """Verifies candidates by success criteria. Without governance, bonuses follow success alone."""
+    """Engine that verifies candidates by success criteria, science gate and, if given, governance."""
 
     def __init__(
         self,
@@ -44,10 +46,12 @@ class VerificationEngine:
         sandbox: Sandbox | None = None,
         reviewer: "PeerReviewer | None" = None,
     ) -> None:
-        """Build an engine. Raises `InvalidConfig`. `config` may be that of an `outcome-verification.yaml`.
+        """Build an engine and load its extractors. Raises `InvalidConfig`.
 
-        `sandbox`: where custom metrics run; by default, each run has a confined worker of its own. `reviewer`: the
-        judge of works that demand `peer_review`; without one, arithmetic alone decides.
+        `config`: a parsed configuration or the mapping of an `outcome-verification.yaml`; by default the default one.
+        `governance` decides on passed and rejected candidates, unless the configuration turns it off. `sandbox` runs
+        custom metrics; by default each run starts a confined worker. `reviewer` makes the peer reviews that works
+        demand; without one the other checks alone decide.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
         self.catalog = Catalog.of(self._config, sandbox)
@@ -77,15 +81,16 @@ class VerificationEngine:
         artifacts: Sequence[Artifact | Mapping[str, Any]] = (),
         data: "Mapping[str, Content] | None" = None,
     ) -> VerificationResult:
-        """Verify one candidate, governance included. Governance does not get an indeterminate one.
+        """Verify one candidate, and have governance decide on the result unless it is indeterminate.
 
-        `science`: the work's demands, with `domain` as the default of its domain. Then `claimed_values` are compared
-        with the raw data in a confined worker. These are the consumer's own in `data` (name → bytes, or the path of a
-        file) and the candidate's `artifacts` with their content. A claim of None, NaN or infinity is a violation.
+        `science`: the work's scientific demands, with `domain` as the default of its domain. With it, `claimed_values`
+        are compared with raw data in a confined worker. Raw data are `data`, the consumer's own files (bytes or path by
+        name), and the candidate's `artifacts`, which need their content. A claim of None, NaN or infinity is a
+        violation.
 
-        Raises `ValueError`s: `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`, `UnusableFile` for missing data,
-        and pydantic's `ValidationError` for invalid criteria. Raises `ExaminationLost` when no worker is available for
-        the data. All other failures are part of the verdict.
+        Raises subclasses of `ValueError`: `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`, `UnusableFile` for
+        missing data, and pydantic's `ValidationError` for invalid criteria. Raises `ExaminationLost` if no worker can
+        examine the data. All other failures are part of the verdict.
         """
         criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
         self.catalog.require_supported(criteria.criteria if criteria else ())
@@ -118,7 +123,10 @@ class VerificationEngine:
         return apply_governance(result, governance_result(decision))
 
     def check_data(self, science: Science, data: "Mapping[str, Content]") -> None:
-        """Raise `UnusableFile`, with the names and the fix, unless the work's data files match `data`."""
+        """Raise `UnusableFile` if `data` lacks a file that `science.data` declares, or its digest differs.
+
+        `data`: bytes or path of each file by name.
+        """
         from aex_outcomes.science.source_files import collect_consumer_files  # noqa: PLC0415 for works with science
 
         collect_consumer_files(science.data, data)

@@ -1,4 +1,4 @@
-"""Catalogue entries of extractors: those that they list themselves, or plain ones by metric name."""
+"""Catalogue entries of an extractor's metrics: its own ones, or plain ones by metric name."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -16,13 +16,14 @@ from aex_outcomes.metric_names import STATISTIC_PREFIX as STATISTIC
 T = TypeVar("T")
 
 PLAIN_TYPES = (MetricType.NUMERIC, MetricType.PERCENTAGE, MetricType.COUNT, MetricType.BOOLEAN, MetricType.LATENCY)
-"""Types of a metric of which only the name is known."""
+"""Metric types that are allowed for a metric of which only the name is known."""
 
 
 def list_catalog_entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
-    """Return the catalogue entries of an extractor: plain ones, unless it has `catalog_entries`.
+    """Ask an extractor for its metrics and return their catalogue entries.
 
-    Raises `InvalidConfig`, naming the section, for anything that the extractor raises and for unusable return values.
+    Without a method `catalog_entries` it gets plain entries. Raises `InvalidConfig`, which names the section, if the
+    extractor raises or returns something unusable.
     """
     supported = _list_from(section, "supported_metrics", extractor.supported_metrics, str)
     entries = _list_from(section, "catalog_entries", getattr(extractor, "catalog_entries", None), MetricEntry)
@@ -41,7 +42,7 @@ def list_catalog_entries(section: str, extractor: MetricExtractor) -> tuple[Metr
 def _list_from(
     section: str, method: str, list_metrics: Callable[[], Any] | None, kind: type[T]
 ) -> tuple[T, ...] | None:
-    """Return the items that a method lists, each of type `kind`; None without a method or for None."""
+    """Call a method and return the listed items, checked to be of type `kind`; None without a list."""
     if list_metrics is None:
         return None
     try:
@@ -62,7 +63,7 @@ def _list_from(
 
 
 def _plain_entry(section: str, name: str) -> MetricEntry:
-    """Return an entry that is secret, because the value may depend on evaluation data."""
+    """Return a secret entry for a metric of which only the name is known: evaluation data may matter."""
     _refuse_reserved(section, {name})
     try:
         return MetricEntry(name=name, unit="as the extractor says", metric_types=PLAIN_TYPES, secret=True)
@@ -88,8 +89,11 @@ def _invalid_section(section: str, problem: str) -> InvalidConfig:
     return InvalidConfig([(f"extractors.{section}", problem)])
 
 
-def build_secret_score_entry(name: str, own_type: MetricType, needs: str, description: str) -> MetricEntry:
-    """Return the entry of a score in [0, 1], higher is better, computed from the evaluation data `needs`."""
+def build_secret_score_entry(name: str, own_type: MetricType, evaluation_key: str, description: str) -> MetricEntry:
+    """Return the entry of a score from 0 to 1 that is computed from the evaluation data under this key.
+
+    Higher is better. `own_type`: metric type that only such scores have.
+    """
     return MetricEntry(
         name=name,
         description=description,
@@ -97,12 +101,12 @@ def build_secret_score_entry(name: str, own_type: MetricType, needs: str, descri
         range=(0, 1),
         direction=Direction.HIGHER,
         metric_types=(own_type, MetricType.PERCENTAGE, MetricType.NUMERIC),
-        needs=(needs,),
+        needs=(evaluation_key,),
         secret=True,
     )
 
 
 def build_count_entry(name: str, unit: str, description: str) -> MetricEntry:
-    """Return the entry of a count in this unit."""
+    """Return the entry of a metric that counts things of this unit."""
     types = (MetricType.COUNT, MetricType.NUMERIC)
     return MetricEntry(name=name, description=description, unit=unit, range=(0, None), metric_types=types)

@@ -1,4 +1,4 @@
-"""Scores of predicted labels against the ground truth."""
+"""Extractor of scores that compare predicted labels with the ground truth."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,17 +23,17 @@ _SHARES = {
     "recall": "Recall of each label, averaged with the number of its true items as weight.",
 }
 Key = str | tuple[str, int]
-"""A label or an id that distinguishes True, 1 and "1"; 1.0 equals 1, as in canonical JSON."""
+"""Label or id in a form in which True, 1 and "1" differ; 1.0 equals 1, as in canonical JSON."""
 _Keys = Sequence[Key | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassificationExtractor:
-    """Extractor of accuracy and of weighted averages of precision, recall and F1 (zero_division 0).
+    """Extractor of accuracy, and of precision, recall and F1 averaged over the classes (zero_division 0).
 
-    Predictions lie at `predictions_pointer` of the output; an output that is itself a list is the predictions.
-    Each is `{"label": …, "id"?: …, "confidence"?: …}` or a bare label. Predictions are matched with the ground truth
-    by `id` where every item on both sides has one, and by position otherwise.
+    Predictions are the list at `predictions_pointer` of the output, or an output that is itself a list. Each is
+    `{"label": …, "id"?: …, "confidence"?: …}` or a bare label. Predictions are matched with the ground truth by `id` if
+    every item on both sides has one, else by position.
     """
 
     predictions_pointer: str = "/predictions"
@@ -44,7 +44,10 @@ class ClassificationExtractor:
         require_json_pointer(self.predictions_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the scores where there is a ground truth; count and confidence from the predictions alone."""
+        """Return number and mean confidence of the predictions, and the scores if there is a ground truth.
+
+        Predictions that do not fit the ground truth give an `AgentFault` in place of each score.
+        """
         found = task_output if isinstance(task_output, list) else resolve_pointer(task_output, self.predictions_pointer)
         if not isinstance(found, list | tuple):
             return {}
@@ -61,7 +64,7 @@ class ClassificationExtractor:
         return [*_SCORES, "confidence", "num_predictions"]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """Return entries whose scores are secret, because the ground truth determines them."""
+        """Return the entries of all metrics; scores are secret, because the ground truth determines them."""
         return (
             *(
                 build_secret_score_entry(name, MetricType.ACCURACY, "ground_truth", text)
@@ -86,7 +89,7 @@ class ClassificationExtractor:
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Yield a problem where two true labels share an id: no prediction can match it."""
+        """Yield a problem if two items of the ground truth have the same id."""
         truth = evaluation.get("ground_truth")
         ids = _keys(truth, "id") if isinstance(truth, list | tuple) else []
         present = [each for each in ids if each is not None]
@@ -95,7 +98,7 @@ class ClassificationExtractor:
 
 
 def _match_labels(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[_Keys, _Keys]:
-    """Return true and predicted labels in one order. Raises `AgentFault` for predictions that do not fit."""
+    """Return true and predicted labels in the same order. Raises `AgentFault` if they do not correspond."""
     if len(predictions) != len(truth):
         raise AgentFault("prediction_count", f"{len(predictions)} predictions, {len(truth)} expected")
     labels = _keys(predictions, "label")
@@ -112,7 +115,7 @@ def _match_labels(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[_Ke
 
 
 def _keys(items: Sequence[Any], name: str) -> _Keys:
-    """Return the labels or the ids of items; a bare item is its own label and has no id."""
+    """Return the labels or ids (`name`) of items, None for a missing one; a bare item is its own label."""
     bare = name == "label"
     if set(map(type, items)) == {str}:  # the common case
         return items if bare else [None]
@@ -129,7 +132,7 @@ def _key(value: Any) -> Key | None:
 
 
 def _confidence(predictions: Sequence[Any]) -> Metrics:
-    """Return the mean confidence if every prediction has one; an agent could choose a subset otherwise."""
+    """Return the mean confidence, or a fault for an invalid one; nothing unless every prediction has one."""
     if not predictions or not all(isinstance(item, dict) for item in predictions):  # bare labels end at the first
         return {}
     values: list[Any] = [item.get("confidence") for item in predictions]

@@ -1,4 +1,4 @@
-"""Required terms, patterns, schemas and fields."""
+"""Extractor that checks outputs for required terms, a pattern, a JSON Schema and required fields."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -42,12 +42,12 @@ def _prepare_text(text: str, max_length: int) -> str | AgentFault:
 
 @dataclass(frozen=True, slots=True)
 class ContainsExtractor:
-    """Extractor that searches terms and patterns in one text, and checks the output by schema and fields.
+    """Extractor of required terms, a pattern, a JSON Schema and required fields.
 
-    Terms and patterns are searched only in the text at `text_pointer`.
-    `matches_pattern`: RE2 finds the pattern anywhere (anchor it with ^ and $ to match all of the text).
-    `has_required_fields`: each is a key of the output, or a JSON pointer into it; null counts as present.
-    A text that normalisation makes longer than twice the limit is the agent's fault, as a too long text is.
+    Terms and pattern are searched in the text at `text_pointer` of the output. `matches_pattern`: RE2 finds the pattern
+    anywhere in the text; anchor it with ^ and $ to match the complete text. `has_required_fields`: each field is a key
+    of the output or a JSON pointer into it, and null counts as present. A text longer than `max_text_length`, or longer
+    than twice as much after normalisation, is the agent's fault.
     """
 
     text_pointer: str = TEXT_POINTER
@@ -57,7 +57,7 @@ class ContainsExtractor:
     selected_metrics: frozenset[str] | None = None
     """Metrics to compute; None for all that have evaluation data."""
     _prepare: Callable[[str, int], str | AgentFault] = field(default_factory=lambda: lru_cache(1)(_prepare_text))
-    """Prepares a text once for all criteria that bring their own terms."""
+    """Function that prepares a text for searching; cached for criteria that have terms of their own."""
     _compile_pattern: Callable[[str], Pattern] = field(default_factory=lambda: lru_cache(_COMPILED)(compile_pattern))
     _compile_schema: Callable[[str], Validator] = field(default_factory=lambda: lru_cache(_COMPILED)(compile_schema))
     version = "3"
@@ -66,11 +66,11 @@ class ContainsExtractor:
         require_json_pointer(self.text_pointer)
 
     def for_metrics(self, metrics: frozenset[str]) -> "ContainsExtractor":
-        """Return this extractor, with its caches, for fewer metrics."""
+        """Return an extractor of these metrics alone, which shares this one's caches."""
         return replace(self, selected_metrics=metrics)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return a metric for each of the four kinds of evaluation data that are present."""
+        """Return the selected metrics whose evaluation data are present in `task_input`."""
         metrics: Metrics = {}
         terms = self._data(task_input, "contains_keywords", "required_keywords")
         pattern = self._data(task_input, "matches_pattern", "pattern")
@@ -94,14 +94,14 @@ class ContainsExtractor:
         return metrics
 
     def _data(self, task_input: Mapping[str, Any], metric: str, key: str) -> Any:
-        """Return the evaluation data of a metric; None if the metric is not selected."""
+        """Return the evaluation data of a metric; None without, or if the metric is not selected."""
         return task_input.get(key) if self.selected_metrics is None or metric in self.selected_metrics else None
 
     def supported_metrics(self) -> list[str]:
         return [entry.name for entry in self.catalog_entries()]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """Return secret entries: evaluation data or the criterion's own threshold determine the values."""
+        """Return the entries of all metrics, which are secret because evaluation data determine them."""
         return (
             build_secret_score_entry(
                 "contains_keywords", MetricType.CONTAINS, "required_keywords", "Share of required terms in the text."
@@ -122,7 +122,7 @@ class ContainsExtractor:
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Yield problems of patterns that RE2 refuses or that repeat too much, and of invalid schemas."""
+        """Yield the problems of a pattern that RE2 refuses or that is too complex, and of an invalid schema."""
         pattern, schema = evaluation.get("pattern"), evaluation.get("output_schema")
         if isinstance(pattern, str):
             try:

@@ -1,4 +1,4 @@
-"""Metrics that a consumer's own code computes in the sandbox."""
+"""Extractor of metrics that a consumer's own code computes in the sandbox."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ from aex_outcomes.sandbox.subset import check_code
 
 CUSTOM_METRICS = "custom_metrics"
 MAX_METRICS = 20
-"""Pieces of code that one work may bring."""
+"""Maximum of custom metrics, each with its code, of one work."""
 MAX_ALL_BYTES = 2 * MAX_CODE_BYTES
-"""Bytes of all code together: Python's parser takes some microseconds a byte and blocks other tasks."""
+"""Maximum bytes of a work's code in total: Python's parser takes microseconds per byte and blocks other tasks."""
 
 _NAME = re.compile(r"custom\.([A-Za-z_][A-Za-z0-9_-]*)(?:\.([A-Za-z0-9_.-]+))?")
 _MAX_NAME = 128
@@ -46,12 +46,11 @@ _TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class CustomExtractor:
-    """Extractor of `custom.NAME` and `custom.NAME.KEY`, computed by the consumer's code NAME.
+    """Extractor of `custom.NAME` and `custom.NAME.KEY`, which the consumer's code called NAME computes.
 
-    `custom.NAME` is the number that the code returns, or the entry NAME of the dict that it returns.
-    `custom.NAME.KEY` is the entry KEY of that dict.
-    Each code that a criterion names runs once per candidate; a failure affects only its own metrics.
-    Its `input` is the work's input and evaluation data, without the code itself.
+    `custom.NAME` is the number that the code returns, or the entry NAME of a returned dict; `custom.NAME.KEY` is its
+    entry KEY. Each code that a criterion names runs once per candidate in the sandbox, and its failure affects only its
+    own metrics. The code's `input` is the work's input with evaluation data, without the code.
     """
 
     sandbox: Sandbox = field(default_factory=DisposableSandbox)
@@ -61,11 +60,11 @@ class CustomExtractor:
     version = "1 on pydantic-monty 1.4.0"
 
     def for_metrics(self, metrics: frozenset[str]) -> "CustomExtractor":
-        """Return this extractor for fewer metrics: code that none of them names does not run."""
+        """Return an extractor of these metrics alone; code that none of them names does not run."""
         return replace(self, selected_metrics=metrics)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return a value or a fault for each selected metric."""
+        """Run the codes of the selected metrics, and return a value or a fault for each metric."""
         listed = [each for each in task_input.get(CUSTOM_METRICS) or () if isinstance(each, Mapping)]
         codes = {each["name"]: each["code"] for each in reversed(listed)}  # of equal names the first one counts
         visible_input = {key: value for key, value in task_input.items() if key != CUSTOM_METRICS}
@@ -109,7 +108,7 @@ class CustomExtractor:
         return (build_custom_entry(ANY_NAME),)
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Yield problems of duplicate or invalid names, and of code that the sandbox cannot run."""
+        """Yield the problems of names, numbers and sizes of custom metrics, and of code that cannot run."""
         listed = evaluation.get(CUSTOM_METRICS)
         if isinstance(listed, list | tuple):
             yield from _name_problems(listed)
@@ -138,13 +137,13 @@ def build_custom_entry(name: str) -> MetricEntry:
 
 
 def parse_code_name(metric: str) -> str | None:
-    """Return NAME of `custom.NAME` or `custom.NAME.KEY`; None for any other metric."""
+    """Return NAME of a metric `custom.NAME` or `custom.NAME.KEY`; None for any other metric."""
     found = _NAME.fullmatch(metric) if len(metric) <= _MAX_NAME else None
     return found.group(1) if found else None
 
 
 def list_declared_code_names(evaluation: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of the code in evaluation data that have the right shape."""
+    """Return the names of the custom metrics that unvalidated evaluation data declare."""
     listed = evaluation.get(CUSTOM_METRICS)
     named = (
         [each.get("name") for each in listed if isinstance(each, Mapping)] if isinstance(listed, list | tuple) else []
@@ -159,14 +158,14 @@ def _returned_metrics(returned: Returned, name: str) -> list[str]:
 
 
 def find_returned_value(returned: Returned, metric: str) -> Number | None:
-    """Return what code returned for a metric: its number or the metric's entry; None without one."""
+    """Return the number that code returned for `custom.NAME` or `custom.NAME.KEY`; None without one."""
     if metric.count(".") == 1 and returned.value is not None:
         return returned.value
     return returned.metrics.get(parse_result_key(metric))
 
 
 def parse_result_key(metric: str) -> str:
-    """Return KEY of `custom.NAME.KEY`, and NAME of `custom.NAME`."""
+    """Return a metric's key in a dict that code returns: KEY of `custom.NAME.KEY`, NAME of `custom.NAME`."""
     name, _, key = metric.removeprefix(PREFIX).partition(".")
     return key or name
 

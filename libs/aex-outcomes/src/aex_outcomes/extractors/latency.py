@@ -1,4 +1,4 @@
-"""Duration of a candidate: as the agent reports it, and as the platform measured it."""
+"""Extractor of a candidate's durations, as the agent reports and the platform measured them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _MEANINGS = {
 
 
 class LatencyExtractor:
-    """Extractor of times in milliseconds from the metadata; a time without a report is missing, never 0."""
+    """Extractor of durations in milliseconds from the metadata; an unreported one is missing, not 0."""
 
     version = "1"
 

@@ -1,4 +1,4 @@
-"""Loading of extractors by their section of the configuration."""
+"""Loading of an extractor by its section of the configuration."""
 
 from importlib import import_module
 from typing import Any
@@ -9,10 +9,10 @@ from aex_outcomes.named_code import as_invalid_config, load_by_entry_point_or_pa
 from aex_outcomes.sandbox.port import Limits, Sandbox
 
 ENTRY_POINTS = "aex.extractors"
-"""Entry point group in which packages offer extractors."""
+"""Entry point group of installed packages' extractors."""
 
 CUSTOM = "CustomExtractor"
-"""The one extractor that receives a sandbox and the limits of its section."""
+"""Class of the only extractor that gets a sandbox and its section's limits."""
 
 _MODULES = {
     "LatencyExtractor": "latency",
@@ -27,10 +27,10 @@ _MODULES = {
 
 
 def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | None = None) -> MetricExtractor:
-    """Return the extractor of an enabled section.
+    """Import the class of a section's extractor and create it with the section's settings.
 
-    `sandbox` runs custom metrics; without it each run has a confined worker of its own.
-    Raises `InvalidConfig`, naming the section, for a missing class, a class that is no extractor, and refused settings.
+    `sandbox` runs custom metrics; without it each run starts a confined worker. Raises `InvalidConfig`, which names the
+    section, if the class cannot be loaded, is no extractor or refuses the settings.
     """
     name = settings.class_ or BUILT_IN[section]
     with as_invalid_config(f"extractors.{section}.class", name):
@@ -54,7 +54,7 @@ def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | N
 
 
 def _find_class(name: str) -> Any:
-    """Return the built-in class of this name, else that of an entry point or a dotted path."""
+    """Return the built-in class of this name, else the one of an entry point or an import path."""
     if name in _MODULES:
         return getattr(import_module(f"aex_outcomes.extractors.{_MODULES[name]}"), name)
     return load_by_entry_point_or_path(ENTRY_POINTS, name)

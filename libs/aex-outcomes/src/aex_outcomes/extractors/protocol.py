@@ -1,4 +1,4 @@
-"""Protocol of extractors, and the values and faults that they report."""
+"""Protocol of metric extractors, and the values and faults that they return."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from aex_models.work import Problem
 
 
 class MetricFault(Exception):
-    """A metric that cannot be computed.
+    """Error of a metric that cannot be computed.
 
-    Raised for all metrics of an extractor, or returned in place of one metric's value.
+    An extractor raises it for all of its metrics, or returns it in place of one metric's value.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -21,28 +21,28 @@ class MetricFault(Exception):
 
 
 class AgentFault(MetricFault):
-    """A metric that the candidate keeps from being computed: its criteria are unmet, nothing is retried.
+    """Error of a metric that cannot be computed because of the candidate: its criteria are unmet.
 
-    The message may count evaluation data but never quotes them.
+    The message may state the size of evaluation data, but never quotes them.
     """
 
 
 class PlatformFault(MetricFault):
-    """A metric that cannot be computed without fault of the candidate: the verdict is indeterminate.
+    """Error of a metric that cannot be computed by the platform's fault: the verdict is indeterminate.
 
-    Only the consumer may read `message` where `code` is `custom_metric_failed`.
+    Only the consumer may read the message of one with the code `custom_metric_failed`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Sourced:
-    """A value with its provenance, for a metric whose provenance differs between candidates."""
+    """Value with its own provenance, for a metric whose provenance differs between candidates."""
 
     value: bool | float
     provenance: Provenance
-    """Replaces the catalogue's."""
+    """Provenance that replaces the one in the catalogue."""
     secret: bool = False
-    """True if evaluation data determine it; a metric that the catalogue calls secret is always secret."""
+    """True if evaluation data determine the value; a metric that is secret in the catalogue is always secret."""
 
 
 MetricValue = bool | float | Sourced | AgentFault | PlatformFault
@@ -51,20 +51,20 @@ Metrics = dict[str, MetricValue]
 
 @runtime_checkable
 class MetricExtractor(Protocol):
-    """Extractor of named metrics of one candidate; instances are shared and keep no candidate.
+    """Extractor of metrics from candidates; an instance is shared and stores no candidate.
 
-    It may have further methods. `only(metrics)` returns this extractor, restricted to the metrics that criteria name.
-    `check_evaluation(evaluation)` yields problems with paths below `evaluation`, which quote no evaluation data.
-    `catalog_entries()` returns the metrics' `MetricEntry`s. Any other exception counts as a fault of the platform.
+    It may have three further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
+    `check_evaluation(evaluation)` yields the problems of evaluation data, with paths below `evaluation` and without
+    quotations. `catalog_entries()` returns the `MetricEntry`s of the metrics.
     """
 
     async def extract(
         self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]
     ) -> Mapping[str, MetricValue]:
-        """Return the metrics of `task_output`. A metric that cannot be computed is left out; it is never 0.
+        """Return the metrics of a candidate's output; a metric without a value is left out and never 0.
 
-        `task_input`: the work's input overlaid by its evaluation data. `metadata`: the agent's execution metadata,
-        and `platform_latency_ms` where the platform measured it.
+        `task_input`: the work's input overlaid by its evaluation data. `metadata`: the agent's execution metadata, and
+        `platform_latency_ms` if the platform measured it. Any exception but `AgentFault` is a fault of the platform.
         """
         ...
 
@@ -74,12 +74,12 @@ class MetricExtractor(Protocol):
 
 
 def restrict_to_metrics(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
-    """Return the extractor for these metrics alone, where it can skip others."""
+    """Return an extractor of these metrics alone if it has `for_metrics`, else the extractor itself."""
     restricted: MetricExtractor = extractor.for_metrics(metrics) if hasattr(extractor, "for_metrics") else extractor
     return restricted
 
 
 def check_evaluation(extractor: Any, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-    """Return the problems that an extractor finds in evaluation data."""
+    """Return the problems that the extractor's `check_evaluation` finds; none if it has no such method."""
     found: Iterable[Problem] = getattr(extractor, "check_evaluation", lambda _: ())(evaluation)
     return found

@@ -1,4 +1,4 @@
-"""Figures of a rollout, recomputed from its steps where it has steps."""
+"""Extractor of a rollout's figures, which are recomputed from its steps if it has any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,17 +16,16 @@ from aex_outcomes.json_values import MISSING, join_pointer, resolve_pointer
 from aex_outcomes.rollouts import recount_rollout
 
 _OWN_KEYS = frozenset({"trajectories", "metrics"})
-"""Keys that mark an output as a rollout itself where none lies at the pointer."""
+"""Keys by which an output is recognised as a rollout itself."""
 _MAX_PATH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutExtractor:
-    """Extractor of returns, steps and episodes of the `RolloutResponse` at `rollout_pointer`.
+    """Extractor of returns, steps and episodes of a `RolloutResponse` at `rollout_pointer` of the output.
 
-    Without one there, the output itself may be a rollout; any other output has no such metrics. All figures are
-    self-reported, because the steps are the agent's own. A rollout of another shape is the agent's fault, with the path
-    of the first problem.
+    If there is none, the output itself may be one; another output has no such metrics. All figures are self-reported,
+    because the steps are the agent's own.
     """
 
     rollout_pointer: str = "/rollout"
@@ -37,7 +36,10 @@ class RolloutExtractor:
         require_json_pointer(self.rollout_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the figures of the rollout. Raises `AgentFault` (`invalid_rollout`)."""
+        """Return the figures of the rollout; none without a rollout.
+
+        Raises `AgentFault` with the code `invalid_rollout`, and the path of the first problem, for a malformed one.
+        """
         pointer, found = self.rollout_pointer, resolve_pointer(task_output, self.rollout_pointer)
         if found is MISSING:
             pointer, found = "", task_output
@@ -58,7 +60,7 @@ class RolloutExtractor:
 
 
 def _metrics(rollout: RolloutResponse) -> Metrics:
-    """Return the steps' own figures before the claimed ones; trajectories may be left out."""
+    """Return the figures recomputed from the steps, or the claimed ones where steps do not determine them."""
     counted, claimed = recount_rollout(rollout), rollout.metrics
     returns = claimed.episode_returns if counted.episode_returns is None else counted.episode_returns
     episodes = len(claimed.episode_returns) if claimed.num_episodes is None else claimed.num_episodes
@@ -75,7 +77,7 @@ def _metrics(rollout: RolloutResponse) -> Metrics:
 
 
 def _entry(name: str, unit: str, description: str, *types: MetricType) -> MetricEntry:
-    """Return a self-reported entry; counts have no better direction."""
+    """Return a self-reported entry; for counts neither direction is better."""
     limits: dict[str, Any] = {"range": (0, None)} if MetricType.COUNT in types else {"direction": Direction.HIGHER}
     return MetricEntry(
         name=name,

@@ -1,4 +1,4 @@
-"""Statistics recomputed from raw data, as metrics that criteria can name."""
+"""Extractor of statistics that were recomputed from raw data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,9 +16,10 @@ from aex_outcomes.metric_names import STATISTIC_PREFIX as PREFIX
 
 @dataclass(frozen=True, slots=True)
 class StatisticsExtractor:
-    """Extractor of `stat.NAME`: the value of the statistic NAME, recomputed in a confined worker before.
+    """Extractor of `stat.NAME`, the statistic NAME, from the result of the science gate in the metadata.
 
-    A value of the consumer's own raw data is computed and secret; of the agent's data it is self-reported.
+    The provenance of a value from the consumer's raw data is `computed`, and it is secret; a value from the agent's
+    data is `self_reported`.
     """
 
     selected_metrics: frozenset[str] | None = None
@@ -26,14 +27,14 @@ class StatisticsExtractor:
     version = "1"
 
     def for_metrics(self, metrics: frozenset[str]) -> "StatisticsExtractor":
-        """Return this extractor for fewer metrics."""
+        """Return an extractor of these metrics alone."""
         return replace(self, selected_metrics=metrics)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return a value or a fault for each statistic; a statistic that is not computed is missing.
+        """Return the value or the fault of each selected statistic; one without either is left out.
 
-        The fault is the statistic's own problem, else that of a file, the platform's before the agent's.
-        Raises `PlatformFault` where nothing was examined.
+        A fault is the statistic's own problem, else that of a file, preferably one of the platform. Raises
+        `PlatformFault` if the work has no `science`.
         """
         found = read_science_result(metadata).examination
         metrics: Metrics = {}

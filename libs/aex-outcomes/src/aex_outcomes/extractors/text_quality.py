@@ -1,4 +1,4 @@
-"""BLEU, ROUGE and lengths of the text of an output."""
+"""Extractor of BLEU, ROUGE and the lengths of an output's text."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,19 +24,22 @@ from aex_outcomes.kernels.rouge import (
 
 TEXT_POINTER = "/text"
 MAX_TEXT_LENGTH = 1_000_000
-"""Code points of a text, and of all references together."""
+"""Maximum code points of a text, and of all references together."""
 MAX_NORMALIZED_GROWTH = 2
-"""Factor by which normalisation may lengthen a text over its limit: NFKC turns one character into up to 18."""
+"""Maximum length of a normalised text, as a multiple of the text's own maximum: NFKC may lengthen it 18 times."""
 
 
 def require_json_pointer(pointer: str) -> None:
-    """Raise `ValueError` if this is no JSON pointer."""
+    """Raise `ValueError` if the text is no JSON pointer."""
     if not is_json_pointer(pointer):
         raise ValueError(f"not a JSON pointer: {pointer!r}")
 
 
 def read_text(output: Any, pointer: str, max_length: int) -> str | None:
-    """Return the text at the pointer, or None. Raises `AgentFault` for a text that cannot be measured."""
+    """Return the text at the JSON pointer of an output; None if there is no text.
+
+    Raises `AgentFault` for a text longer than `max_length` code points or with lone surrogates.
+    """
     text = resolve_pointer(output, pointer)
     if not isinstance(text, str):
         return None
@@ -50,7 +53,7 @@ def read_text(output: Any, pointer: str, max_length: int) -> str | None:
 
 
 def read_references(task_input: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the reference texts of a work."""
+    """Return the reference texts in a work's input and evaluation data; empty without any."""
     reference = task_input.get("reference")
     if isinstance(reference, str):
         return (reference,)
@@ -69,10 +72,10 @@ _PREPARED = 16
 
 @dataclass(frozen=True, slots=True)
 class TextQualityExtractor:
-    """Extractor of metrics of the text at `text_pointer`.
+    """Extractor of metrics of the text at `text_pointer` of the output.
 
-    An output without a text has none, an empty text has all. `output_length` counts Unicode code points, `word_count`
-    the parts between white space. A text too long for ROUGE-L is the agent's fault; its other metrics are computed.
+    An output without a text has no such metrics; an empty text has all of them. `output_length` counts code points,
+    `word_count` the parts between white space. A text too long for ROUGE-L gives a fault for that metric alone.
     """
 
     rouge_types: Sequence[str] = ROUGE_TYPES
@@ -82,7 +85,7 @@ class TextQualityExtractor:
     max_text_length: int = MAX_TEXT_LENGTH
     """Code points of a text, and of all references together; a longer text is the agent's fault."""
     selected_metrics: frozenset[str] | None = None
-    """Metrics to compute; None for all."""
+    """Metrics to compute; None for all. Lengths are always computed."""
     _prepare_rouge: Callable[..., list[RougeReference]] = field(
         default_factory=lambda: lru_cache(_PREPARED)(
             lambda references, types: [RougeReference.prepare(each, types) for each in references]
@@ -100,11 +103,11 @@ class TextQualityExtractor:
             raise ValueError(f"rouge_types: expected a list of rouge1 to rouge9 and rougeL, not {self.rouge_types!r}")
 
     def for_metrics(self, metrics: frozenset[str]) -> "TextQualityExtractor":
-        """Return this extractor, with its prepared references, for fewer metrics."""
+        """Return an extractor of these metrics alone, which shares this one's prepared references."""
         return replace(self, selected_metrics=metrics)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the lengths of the text, and its similarity to the references where there are any."""
+        """Return the lengths of the text, and its selected similarities to the references if there are any."""
         text = read_text(task_output, self.text_pointer, self.max_text_length)
         if text is None:
             return {}
@@ -123,15 +126,15 @@ class TextQualityExtractor:
         return metrics
 
     def bleu(self, text: str, references: tuple[str, ...]) -> float:
-        """Return the BLEU score against cached references."""
+        """Return the text's BLEU score, from 0 to 1; prepared references are cached."""
         return bleu(text, self._prepare_bleu(references))
 
     def rouge(
         self, text: str, references: tuple[str, ...], types: Sequence[str], *, truncate: bool = False
     ) -> dict[str, float]:
-        """Return the ROUGE f-measures of these types against cached references.
+        """Return the text's ROUGE f-measures by type, from 0 to 1; prepared references are cached.
 
-        Raises `TooManySteps` for a text too long for rougeL, unless it may be `cut`.
+        Raises `TooManySteps` for a text too long for `rougeL`; with `truncate` its beginning is measured instead.
         """
         return rouge(text, self._prepare_rouge(references, tuple(types)), types, truncate=truncate) if types else {}
 
@@ -142,7 +145,7 @@ class TextQualityExtractor:
         return ["bleu_score", *self.rouge_types, *(name for name, *_ in _LENGTHS)]
 
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
-        """Return entries: similarity to the reference is secret, lengths are not."""
+        """Return the entries of all metrics; similarities to the reference are secret, lengths are not."""
         return (
             build_secret_score_entry(
                 "bleu_score", MetricType.BLEU_SCORE, "reference", "BLEU of the text against the references."
@@ -155,7 +158,7 @@ class TextQualityExtractor:
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
-        """Yield a problem for references that are too long in total."""
+        """Yield a problem if the references have too many characters or words in total."""
         references = read_references(evaluation)
         if sum(map(len, references)) > self.max_text_length:
             message = f"References may have {self.max_text_length} characters in all"

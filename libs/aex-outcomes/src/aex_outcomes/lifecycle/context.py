@@ -1,4 +1,4 @@
-"""The contexts of a producer and of a verifier, and the outcomes of a loop."""
+"""Contexts that a producer and a verifier get, and the outcomes of a revision loop."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,20 +17,19 @@ from aex_outcomes.lifecycle.state import VerificationState
 
 
 class Progress(Frozen):
-    """The progress of a loop between two attempts, from which a killed loop resumes.
-
-    `candidate`: one without a verdict. `replays`: consecutive repeats of a rejected candidate. `invalid`: consecutive
-    outputs that did not validate.
-    """
+    """State of a loop that is saved with its context, so that a killed loop can continue."""
 
     claim_texts: dict[str, str] = {}
-    """The texts of claims that JSON does not preserve: 11.170 claims three decimals."""
+    """Texts of claimed numbers that JSON does not preserve: 11.170 claims three decimals."""
     candidate: Candidate | None = None
+    """Candidate that has no verdict yet."""
     replays: int = 0
+    """Consecutive repeats of rejected candidates."""
     invalid: int = 0
+    """Consecutive outputs that did not validate."""
     last_rejection: Rejection | None = None
     failed: Rejection | None = None
-    """The fatal error that ended the loop."""
+    """Fatal error that ended the loop."""
 
     @field_validator("candidate")
     @classmethod
@@ -42,28 +41,28 @@ class Progress(Frozen):
 
 
 class AgentContext(Frozen):
-    """The agent's side of a contract or a loop, in JSON: `model_dump_json`, `model_validate_json`.
+    """Context that an agent gets for each turn, and that a loop saves; it converts to JSON and back.
 
-    A producer may append to `messages` what it needs in its next turn: its own answer, tool calls.
+    A producer may append to `messages` what it needs in its next turn, such as its own answer or tool calls.
     """
 
     query: JsonValue
-    """The query: a loop's text, or the input of a work."""
+    """Query of the loop: any JSON value, or the input of a work."""
     messages: list[dict[str, Any]] = []
-    """The conversation, feedback included, as chat completions: `{"role": …, "content": …}`."""
+    """Conversation with feedback, in the form of chat completions: `{"role": …, "content": …}`."""
     turn: int = 0
-    """The number of calls of the agent."""
+    """Number of calls of the agent so far."""
     output: Any = None
-    """The last output, as JSON."""
+    """Last output, as JSON."""
     attempt: int = 1
-    """The number of the current attempt, from 1; invalid outputs, repeats and crashes do not count."""
+    """Number of the current attempt, from 1; invalid outputs, repeats and crashes do not count."""
     verification: VerificationState = VerificationState()
     progress: Progress = Progress()
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext:
-    """The platform's side of an attempt. Without a service it is None."""
+    """Facts about an attempt that the platform gives a verifier; a loop without a service may have none."""
 
     contract_id: str
     work_id: str
@@ -74,15 +73,16 @@ class ExecutionContext:
 
 
 class Reason(StrEnum):
-    """The reason of a loop that ended without success."""
+    """Reason why a loop ended without a passed candidate."""
 
     MAX_ATTEMPTS = "max_attempts"
-    """The attempts are used up by different rejected candidates."""
+    """Different rejected candidates used up the attempts."""
     NO_PROGRESS = "no_progress"
-    """The producer repeated a rejected candidate."""
+    """The producer repeated rejected candidates too often."""
     INVALID_OUTPUT = "invalid_output"
+    """Too many outputs in a row did not validate."""
     EXPIRED = "expired"
-    """The contract's deadline is over. This and the following are of live contracts alone."""
+    """The contract's deadline is over. This and the following reasons occur only with live contracts."""
     FINALISED = "finalised"
     CANCELLED = "cancelled"
 
@@ -97,7 +97,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A passed candidate; `result` is the verifier's return value."""
+    """Outcome of a loop with a passed candidate; `result` is the verifier's return value."""
 
     result: Any
     context: AgentContext | None = field(default=None, compare=False, repr=False)
@@ -105,7 +105,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """A loop without a passed candidate; `last_rejection` is the last rejection, if any."""
+    """Outcome of a loop without a passed candidate; `last_rejection` is None if none was rejected."""
 
     reason: Reason
     last_rejection: VerificationRejected | None = None
@@ -114,7 +114,7 @@ class Exhausted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A fatal error of verifier or producer, or a verifier that kept crashing."""
+    """Outcome of a loop after a fatal error of verifier or producer, or too many crashes of the verifier."""
 
     error: Exception
     context: AgentContext | None = field(default=None, compare=False, repr=False)
@@ -124,7 +124,10 @@ LoopOutcome = Passed | Exhausted | Failed
 
 
 def build_exhausted_outcome(reason: Reason, ctx: AgentContext, raised: VerificationRejected | None = None) -> Exhausted:
-    """Return the outcome with the last rejection, rebuilt when it was raised elsewhere or before a resume."""
+    """Return the outcome of a loop without a passed candidate, with its last rejection.
+
+    `raised`: the exception if this process raised it; else it is rebuilt from the saved context.
+    """
     last = ctx.progress.last_rejection
     if raised is None and last is not None:
         raised = VerificationRejected(last.message, last.code, last.metadata)

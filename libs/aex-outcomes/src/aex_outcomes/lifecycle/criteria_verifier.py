@@ -1,4 +1,4 @@
-"""The default verifier: success criteria and science gate behind the interface of a custom verifier."""
+"""Verifier by success criteria and science gate, with the interface of a custom verifier."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CriteriaNotMet(VerificationRejected):
-    """A rejection by the criteria or the science gate, with the engine's `result`."""
+    """Rejection by the criteria or the science gate; `result` is the engine's result."""
 
     def __init__(self, result: VerificationResult, criteria: SuccessCriteria | None = None) -> None:
         super().__init__(summarize_rejection(result, None), derive_rejection_code(result, criteria))
@@ -29,7 +29,7 @@ class CriteriaNotMet(VerificationRejected):
 
 
 class VerdictIndeterminate(RuntimeError):
-    """A result that the engine could not determine: a system error of the platform."""
+    """Error of a verification without a verdict, by the platform's fault; `result` is the engine's result."""
 
     def __init__(self, result: VerificationResult) -> None:
         errors = [f"{each.metric}: {each.error.code}" for each in result.criterion_results if each.error]
@@ -40,7 +40,7 @@ class VerdictIndeterminate(RuntimeError):
 
 
 class CriteriaVerifier:
-    """A verifier that returns outputs which meet the success criteria and pass the science gate."""
+    """Verifier that accepts outputs which meet the success criteria and pass the science gate."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class CriteriaVerifier:
         domain: str | None = None,
         data: "Mapping[str, Content] | None" = None,
     ) -> None:
-        """Raise `ValueError` for criteria, evaluation data, science or data that the engine cannot use.
+        """Keep the work's parts; `science`, `domain` and `data` are those of `VerificationEngine.verify`.
 
-        `science`, `domain` and `data` are those of `VerificationEngine.verify`.
+        Raises `ValueError` for criteria, evaluation data, science or data that the engine cannot use.
         """
         self._engine = engine or VerificationEngine()
         self._criteria = None if success_criteria is None else SuccessCriteria.model_validate(success_criteria)
@@ -68,9 +68,10 @@ class CriteriaVerifier:
             self._engine.check_data(self._science, self._data)
 
     async def __call__(self, output: Any, candidate: Candidate, execution_ctx: ExecutionContext | None) -> Any:
-        """Return the output. Raises `CriteriaNotMet`, and `VerdictIndeterminate` without a verdict.
+        """Verify the candidate and return its output if it passes.
 
-        Raises `InvalidOutput` for artifacts that are digests of uploads: only a service can look them up.
+        Raises `CriteriaNotMet` for a rejected candidate, and `VerdictIndeterminate` without a verdict. Raises
+        `InvalidOutput` for artifacts that name digests of uploads, which only a service can look up.
         """
         uploads = [position for position, each in enumerate(candidate.artifacts) if each.sha256 is not None]
         if self._science is not None and uploads:

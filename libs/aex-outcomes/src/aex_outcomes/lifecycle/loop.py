@@ -1,4 +1,4 @@
-"""The revision loop over any gate: feedback for a producer until it passes or its budget is used up."""
+"""Revision loop: a producer gets feedback on candidates until one passes or its attempts are used up."""
 
 import inspect
 from collections.abc import Callable
@@ -30,42 +30,47 @@ from aex_outcomes.lifecycle.verifier import rejection_from_fatal_error
 
 @dataclass(frozen=True, slots=True)
 class LoopStep:
-    """The result of verifying one candidate, with the accounting after it."""
+    """Result of verifying one candidate."""
 
     verification: VerificationState
+    """Count of attempts after the verification."""
     ruling: Ruling | None = None
     """Ruling; None for a repeat of a rejected candidate, which is not verified."""
     feedback: str | None = None
     ending: ContractStatus | None = None
-    """The final status, when the loop is over."""
+    """Final status if the loop is over."""
     error: Exception | None = None
-    """The error of a failed loop."""
+    """Error of a failed loop."""
     raised: VerificationRejected | None = None
-    """The rejection raised by a verifier on this machine."""
+    """Rejection as raised by a verifier in this process."""
 
 
 class Gate(Protocol):
-    """Verifies candidates, one after the other."""
+    """Gate that verifies the candidates of a loop, one after the other."""
 
     async def load_accounting(self, ctx: AgentContext) -> AgentContext:
-        """Return the context with the gate's accounting, before the first or a resumed turn."""
+        """Return the context with the gate's count of attempts; called before the first or a resumed turn."""
         ...
 
     async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
-        """Verify a candidate. `resumed`: the loop was killed before it read the result, so it is no repeat."""
+        """Verify a candidate and count its attempt.
+
+        `resumed`: the candidate comes from a saved context and may have a verdict that the loop did not read; it is
+        then no repeat.
+        """
         ...
 
 
 Produce = Callable[[AgentContext], Any]
-"""An agent: from the context to its output or a `Candidate` with claims; sync or async."""
+"""Agent as a function, sync or async, from the context to its output or a `Candidate` with claims."""
 Save = Callable[[AgentContext], Any]
-"""A function that stores the context; sync or async."""
+"""Function, sync or async, that stores the context."""
 MAX_REPLAYS, MAX_INVALID = 3, 5
 _NO_CANDIDATE: dict[str, Any] = {"candidate": None, "claim_texts": {}}
 
 
 class Loop:
-    """The loop over a gate: a live contract, or a verifier on this machine (see `RevisionLoop`)."""
+    """Loop over a gate, which is a live contract or a verifier in this process (see `RevisionLoop`)."""
 
     def __init__(
         self,
@@ -77,10 +82,12 @@ class Loop:
         save: Save | None = None,
         on_event: OnEvent | None = None,
     ) -> None:
-        """Raise `ValueError` for a producer that does not take the context, and for bounds that are too low.
+        """Keep the parts of the loop. Raises `ValueError` for an unusable producer or a bound that is too low.
 
-        `save` gets the context after every message, and when a fatal error ends the loop; `run_from` continues with it.
-        `on_event` gets rejections, repeats, a pass and used-up attempts; its exceptions are raised, as those of `save`.
+        `max_replays`: repeats of rejected candidates in a row, the last of which ends the loop. `max_invalid`: outputs
+        in a row that may fail to validate. `save` gets the context after every message and after a fatal error;
+        `run_from` continues with a saved one. `on_event` gets rejections, repeats, a pass and used-up attempts.
+        Exceptions of both end the loop.
         """
         _check_producer(produce)
         self._produce = produce
@@ -91,10 +98,10 @@ class Loop:
         self._events = EventReporter(on_event)
 
     async def run_from(self, ctx: AgentContext) -> LoopOutcome:
-        """Run the loop to its outcome, from a fresh or a saved context.
+        """Run the loop to its outcome, from a new or a saved context.
 
-        A saved context keeps its budget, and its candidate without a verdict is verified. Exceptions of the producer
-        are raised, except a `FatalAgentError`.
+        A saved context keeps its count of attempts, and its candidate without a verdict is verified first. Exceptions
+        of the producer are raised, except a `FatalAgentError`, which gives `Failed`.
         """
         resumed = ctx.progress.candidate is not None
         has_begun = ctx.turn > 0 or bool(ctx.messages)
@@ -135,7 +142,7 @@ class Loop:
         return build_exhausted_outcome(reason, ctx, raised) if reason and progress.candidate is None else None
 
     async def _run_turn(self, ctx: AgentContext) -> tuple[Candidate, Problem | None, list[Message]]:
-        """Run one turn of the producer on a copy of the context, which a failure leaves unchanged."""
+        """Call the producer with a copy of the context; return candidate, its problem, and the messages."""
         producer_ctx = ctx.model_copy(update=_turn(ctx), deep=True)
         messages, previous = producer_ctx.messages, list(producer_ctx.messages)
         candidate, problem = parse_producer_result(await self._call_producer(producer_ctx))
@@ -144,7 +151,7 @@ class Loop:
     async def _add_candidate(
         self, ctx: AgentContext, candidate: Candidate, problem: Problem | None, messages: list[Message]
     ) -> AgentContext:
-        """Return the context with a new candidate, or with feedback on one that cannot be saved."""
+        """Save and return the context with the new candidate, or with feedback if it cannot be saved."""
         ctx = ctx.model_copy(update={**_turn(ctx), "messages": messages})
         if problem is not None:
             return await self._with_feedback(ctx, _invalid_step(ctx, problem))
@@ -204,7 +211,7 @@ class Loop:
 
 
 def require_at_least(name: str, value: Any, minimum: int) -> int:
-    """Return the value of a bound. Raises `ValueError` below the minimum, and for no integer."""
+    """Return the value of a setting. Raises `ValueError` if it is no integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return value

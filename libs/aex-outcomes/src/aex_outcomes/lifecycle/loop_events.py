@@ -1,4 +1,4 @@
-"""Events of a loop for its author: each pass, each rejection, and the end of its attempts."""
+"""Events of a revision loop for its author: a pass, each rejection, and used-up attempts."""
 
 import inspect
 from collections.abc import Callable
@@ -15,7 +15,7 @@ EventType = Literal["verification_passed", "verification_rejected", "verificatio
 
 
 class LoopEvent(Frozen):
-    """A step of a loop, with the fields of a contract's event."""
+    """Event of a loop, with the fields of the corresponding contract event."""
 
     type: EventType
     attempts_used: int
@@ -29,17 +29,20 @@ class LoopEvent(Frozen):
 
 
 OnEvent = Callable[[LoopEvent], Any]
-"""A function that gets each event once its context is saved; sync or async."""
+"""Function, sync or async, that gets each event after its context is saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventReporter:
-    """Reports the events of a loop to its author's function, where there is one."""
+    """Reporter of a loop's events to the function `on_event`; without one it does nothing."""
 
     on_event: OnEvent | None
 
     async def report_rejection(self, ctx: AgentContext, ruling: Ruling | None, *, counted: bool) -> None:
-        """Report a rejected candidate, or a repeated one, which has no ruling; an invalid output is no event."""
+        """Report a rejected candidate, or a repeated one (ruling None); other rulings are not reported.
+
+        `counted`: the rejection used an attempt.
+        """
         if isinstance(ruling, Rejected):
             code, message = ruling.rejection.code, ruling.rejection.message
         elif ruling is None:
@@ -49,7 +52,7 @@ class EventReporter:
         await self._report(ctx, "verification_rejected", attempt_counted=counted, code=code, message=message)
 
     async def report_ending(self, outcome: LoopOutcome) -> None:
-        """Report a pass or used-up attempts; a failed, expired or cancelled contract has no event here."""
+        """Report a passed candidate or a loop without further attempts; other outcomes are not reported."""
         if outcome.context is None:
             return
         if isinstance(outcome, Passed):

@@ -1,4 +1,4 @@
-"""The conversation of a loop: plain JSON messages in the form of chat completions."""
+"""Conversation of a loop: plain JSON messages in the form of chat completions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ Message = dict[str, Any]
 
 
 def as_json(value: Any) -> Any:
-    """Return the JSON form of a producer's value (models, dataclasses, dates); it may still hold NaN.
+    """Convert a producer's value, such as a model, dataclass or date, to JSON values; NaN may remain.
 
-    Raises `TypeError`, with the fix, for a value without a JSON form.
+    Raises `TypeError`, which names the fix, for a value without a JSON form.
     """
     try:
         return to_jsonable_python(value, by_alias=True, round_trip=True)
@@ -26,7 +26,7 @@ def as_json(value: Any) -> Any:
 
 
 def make_chat_message(role: str, content: Any) -> Message:
-    """Return a message whose content is a text or serialised JSON."""
+    """Return a message with this role; a content that is no string is serialised as JSON."""
     if not isinstance(content, str):
         try:
             content = json.dumps(content, ensure_ascii=False)
@@ -36,29 +36,33 @@ def make_chat_message(role: str, content: Any) -> Message:
 
 
 def to_storable_query(query: Any) -> Any:
-    """Return the JSON form of a query. Raises `TypeError`, with the fix, when it could not be read back."""
+    """Convert a query to JSON values. Raises `TypeError`, with the fix, if that cannot be read back."""
     return _check_readable("The query", as_json(query))
 
 
-def append_answer_if_missing(previous: Sequence[Message], now: Sequence[Any], output: Any) -> list[Message]:
-    """Return the conversation after a turn, with the producer's answer unless it added one."""
+def append_answer_if_missing(previous: Sequence[Message], current: Sequence[Any], output: Any) -> list[Message]:
+    """Return the conversation after a turn, with the output as answer unless the producer added one.
+
+    `previous`: the messages before the turn. `current`: the messages as the producer left them. Raises `TypeError` for
+    a message that cannot be saved.
+    """
     known = {id(each) for each in previous}
-    messages = [_plain_message(position, each) for position, each in enumerate(now)]
-    added = [message for message, each in zip(messages, now, strict=True) if id(each) not in known]
+    messages = [_plain_message(position, each) for position, each in enumerate(current)]
+    added = [message for message, each in zip(messages, current, strict=True) if id(each) not in known]
     if any(message.get("role") == "assistant" for message in added):
         return messages
     return [*messages, make_chat_message("assistant", output)]
 
 
 def append_feedback(messages: Sequence[Message], feedback: str) -> list[Message]:
-    """Return the conversation with feedback: the answer to an open tool call, else a user's message."""
+    """Return the conversation with feedback added as an open tool call's result, or from the user."""
     call = _open_call(messages)
     answer = {"role": "tool", "tool_call_id": call, "content": feedback}
     return [*messages, answer if call is not None else make_chat_message("user", feedback)]
 
 
 def _open_call(messages: Sequence[Message]) -> str | None:
-    """Return the id of the last unanswered tool call of this turn."""
+    """Return the id of the last unanswered tool call of this turn; None without one."""
     closed: set[Any] = set()
     for message in reversed(messages):
         if message.get("role") == "user":
@@ -84,7 +88,7 @@ def _plain_message(position: int, message: Any) -> Message:
 
 
 def _check_readable(subject: str, value: Any) -> Any:
-    """Return the value. Raises `TypeError` for one that no reader of a saved context accepts."""
+    """Return the value. Raises `TypeError` if a saved context with it could not be read back."""
     if (path := find_excess_depth(value)) is not None:
         raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
     if (found := find_json_problem(value)) is not None:
@@ -94,7 +98,7 @@ def _check_readable(subject: str, value: Any) -> Any:
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """Replace lone surrogates, which cannot be saved, in all texts of a JSON value."""
+    """Replace lone surrogates, which cannot be saved, in all texts of a JSON value by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, dict):

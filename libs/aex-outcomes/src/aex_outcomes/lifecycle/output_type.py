@@ -1,4 +1,4 @@
-"""The validation of hostile outputs by their type: finite numbers, bounded depth, and few errors."""
+"""Validation of untrusted outputs by a pydantic type, with bounded depth and few errors."""
 
 import inspect
 from collections.abc import Mapping
@@ -17,26 +17,26 @@ from aex_outcomes.submission.findings import convert_validation_error
 _COLLECTIONS = frozenset(
     {"list", "deque", "tuple", "set", "frozenset", "dict", "frozendict", "ordered-dict", "counter"}
 )  # fmt: skip
-"""The kinds of schema with an unbounded number of items."""
+"""Kinds of pydantic's core schema with an unbounded number of items."""
 _NO_SCHEMAS = frozenset(
     {
         "cls", "config", "computed_fields", "custom_error_context", "default", "default_factory", "discriminator",
         "expected", "function", "generic_origin", "members", "metadata", "missing", "serialization",
     }
 )  # fmt: skip
-"""Keys of a schema whose values are not schemas."""
+"""Keys of a core schema whose values are not schemas."""
 _BY_NAME = frozenset({"choices", "fields"})
-"""Keys with schemas under names of the type's author."""
+"""Keys of a core schema that map names, chosen by the type's author, to schemas."""
 
 
 _FINITE = {"float": {"allow_inf_nan": False}, "decimal": {"allow_inf_nan": False}}
-"""Every number finite: the texts "nan" and "inf" are read as numbers, and NaN passes every comparison."""
+"""Changes that allow only finite numbers: the texts "nan" and "inf" would be read as numbers."""
 _FAIL_FAST = {kind: {"fail_fast": True} for kind in _COLLECTIONS}
-"""The same values, but a collection is given up at its first invalid item: the errors are those of one item."""
+"""Changes by which validation of a collection ends at its first invalid item, so that there are few errors."""
 
 
 def _with_changes(schema: Any, changes: Mapping[str, dict[str, Any]]) -> Any:
-    """Return the schema with the changes to each kind of inner schema."""
+    """Return the core schema in which all inner schemas of these kinds are changed."""
     if isinstance(schema, list):
         return [_with_changes(each, changes) for each in schema]
     if isinstance(schema, tuple):  # a member of a union, and its label
@@ -56,15 +56,15 @@ def _inner_schema(key: str, schema: Any, changes: Mapping[str, dict[str, Any]]) 
 NOT_JSON, TOO_DEEP, TOO_MANY = "not_canonical_json", "json_too_deep", "too_many_errors"
 MAX_PROBLEMS = 50
 _MAX_VALUES = 2_000
-"""Values up to which each error is listed: validation needs some 400 bytes for one."""
+"""Maximum of an output's values for which all errors are collected: an error takes some 400 bytes."""
 _MAX_ERRORS = 5_000
-"""Errors up to which the first ones are reported: pydantic lists all or none."""
+"""Maximum of errors of which the first are reported; beyond it only their number is."""
 _OUTPUT = "/output"
 _TAGS = "expected tags: "
 
 
 class InvalidOutput(Exception):
-    """An output that does not match the output type."""
+    """Error for an output that does not match the output type; `problems` point into the candidate."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("; ".join(f"{each.path}: {each.message}" for each in problems))
@@ -72,14 +72,14 @@ class InvalidOutput(Exception):
 
 
 class OutputType:
-    """Validates outputs, in time and memory that grow with the output and not with its errors.
+    """Validator of outputs by a type; its time and memory grow with the output and not with its errors.
 
-    Numbers are finite, whatever a model configures. Of an output with thousands of values, the errors of the first
-    invalid item are reported; of a smaller one those of every item.
+    Numbers must be finite, whatever a model configures. For an output with thousands of values only the errors of the
+    first invalid item are reported.
     """
 
     def __init__(self, output_type: Any) -> None:
-        """Raise `InvalidVerifier` for a type that pydantic cannot validate into."""
+        """Build the validators. Raises `InvalidVerifier` for a type that pydantic cannot validate into."""
         adapter = _type_adapter(output_type)
         schema = _with_changes(adapter.core_schema, _FINITE)
         # A prebuilt validator would apply the model's own configuration.
@@ -87,7 +87,7 @@ class OutputType:
         self._fast_validator = SchemaValidator(_with_changes(schema, _FAIL_FAST), _use_prebuilt=False)
 
     def validate(self, output: Any) -> Any:
-        """Validate the output as JSON, so that strict models accept dates, and the verifier gets a copy.
+        """Validate an output through JSON, and return a new value of the output type.
 
         Raises `InvalidOutput`, and any exception of the type's own validators except `RecursionError`.
         """
@@ -118,12 +118,12 @@ class OutputType:
 
 
 def build_not_json_problem(error: NotCanonical, root: str = "") -> Problem:
-    """Return the problem of a candidate that I-JSON cannot hold."""
+    """Return the problem of a candidate that I-JSON cannot represent. `root` precedes its JSON pointer."""
     return _bound_problem(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
 
 
 def build_nesting_problem(path: str, root: str = "") -> Problem:
-    """Return the problem of a candidate that is nested too deeply."""
+    """Return the problem of a candidate that is nested too deeply, at the JSON pointer `root` and `path`."""
     message = f"JSON is nested too deeply: an output has at most {MAX_DEPTH} levels"
     return _bound_problem(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
 
@@ -151,12 +151,12 @@ def _type_adapter(output_type: Any) -> TypeAdapter[Any]:
 
 
 def _is_open(output_type: Any) -> bool:
-    """Return True for a type with a type variable: `T`, `list[T]`, `T | None`."""
+    """Return True for a type that contains a type variable, such as `T`, `list[T]` or `T | None`."""
     return isinstance(output_type, TypeVar | ParamSpec) or any(map(_is_open, get_args(output_type)))
 
 
 def _bound_problem(problem: Problem) -> Problem:
-    """Bound a problem's texts; pydantic quotes the output in the message of an invalid union tag alone."""
+    """Return the problem with its texts cut, and without the quotation of the output in a union's message."""
     message = problem.message
     if problem.code == "union_tag_invalid":
         message = f"Input tag does not match any of the {_TAGS}{message.rpartition(_TAGS)[2]}"

@@ -1,4 +1,4 @@
-"""The candidates that producers return, and their SHA-256 over RFC 8785 canonical JSON."""
+"""Candidates as producers return them, and their SHA-256 digests over RFC 8785 canonical JSON."""
 
 from base64 import b64decode
 from typing import Any
@@ -17,11 +17,11 @@ from aex_outcomes.lifecycle.output_type import build_nesting_problem, build_not_
 
 
 def candidate_hash(candidate: Candidate) -> str:
-    """Return the hash over everything that the verdict reads, claims and artifacts included.
+    """Return the SHA-256 of all parts of a candidate that its verdict depends on, such as its claims.
 
-    The decimals of a claim count (11.17 and 11.170 may have different verdicts), and so do the media types and the
+    The decimals of a claim matter, because 11.17 and 11.170 may have different verdicts. So do the media types and the
     order of artifacts. A stored candidate has the same hash after `restore_claim_texts`. Raises
-    `aex_models.canonical.NotCanonical` for what I-JSON cannot hold, with the pointer.
+    `aex_models.canonical.NotCanonical`, with a JSON pointer, for a value that I-JSON cannot represent.
     """
     claim_spellings = find_noncanonical_spellings(candidate.claimed_values)
     return canonical_digest(
@@ -38,12 +38,12 @@ def candidate_hash(candidate: Candidate) -> str:
 
 
 def output_hash(output: Any) -> str:
-    """Return the hash over the output alone, for rules about duplicates."""
+    """Return the SHA-256 of the output alone, by which governance finds duplicates."""
     return canonical_digest(output)
 
 
 def _artifact_digest(artifact: Artifact) -> str:
-    """Return the digest of an artifact's bytes: inline, in base64, or uploaded."""
+    """Return the SHA-256 of an artifact's bytes: of its content, or as declared for an upload."""
     if artifact.content_base64 is not None:
         return artifact.sha256 or sha256_hex(b64decode(artifact.content_base64))
     return artifact.sha256 or sha256_hex((artifact.content or "").encode())
@@ -53,12 +53,13 @@ _log = structlog.get_logger(__name__)
 _ELLIPSIS = "…"
 
 
-def parse_producer_result(found: Any) -> tuple[Candidate, Problem | None]:
-    """Return a producer's output or `Candidate` as a copy in JSON, and its problem, if any.
+def parse_producer_result(returned: Any) -> tuple[Candidate, Problem | None]:
+    """Convert a producer's return value, an output or a `Candidate`, to a candidate of JSON values.
 
-    An ellipsis replaces an output that is nested too deeply. Raises `TypeError` for a value without a JSON form.
+    Also returns the problem of a candidate that can be neither hashed nor saved, else None. An ellipsis replaces an
+    output that is nested too deeply. Raises `TypeError` for a value without a JSON form.
     """
-    candidate_in = found if isinstance(found, Candidate) else Candidate(output=found)
+    candidate_in = returned if isinstance(returned, Candidate) else Candidate(output=returned)
     if (path := find_excess_depth(candidate_in, MAX_DEPTH + 1)) is not None:
         return Candidate(output=_ELLIPSIS), build_nesting_problem(path)
     metadata = ExecutionMetadata.model_validate(as_json(candidate_in.execution_metadata))
@@ -68,7 +69,7 @@ def parse_producer_result(found: Any) -> tuple[Candidate, Problem | None]:
 
 
 def find_candidate_problem(candidate: Candidate) -> Problem | None:
-    """Return the problem of a candidate that can be neither hashed nor saved, else None."""
+    """Return the problem of a candidate that is nested too deeply or not valid I-JSON, else None."""
     if (path := find_excess_depth(candidate, MAX_DEPTH + 1)) is not None:
         return build_nesting_problem(path)
     try:
@@ -79,10 +80,11 @@ def find_candidate_problem(candidate: Candidate) -> Problem | None:
 
 
 def to_output_json(output: Any) -> Any:
-    """Return an output in its JSON form, which may still hold NaN.
+    """Convert an output to JSON values; NaN may remain.
 
-    A model is written under the names that its class reads, because a verifier gets it read back. Raises `TypeError`,
-    with the fix, for an output without a JSON form and for a model that cannot be read back.
+    A pydantic model is written with the field names or aliases by which its class reads it back. Logs a warning if the
+    value read back differs. Raises `TypeError`, which names the fix, for an output without a JSON form, and for a model
+    that cannot be read back.
     """
     if not isinstance(output, BaseModel):
         return as_json(output)

@@ -1,9 +1,9 @@
-"""The registry of verifiers, by the names that works give in `verification.verifier`.
+"""Registry of custom verifiers, by the names that works give in `verification.verifier`.
 
-They come from installed packages (entry points `aex.verifiers`) and from the section `verifiers` of
-`outcome-verification.yaml`, which can change or disable an installed one. They are imported at registration, for
-checks, and in the confined workers that run them. Those have no environment variables, `/` as working directory, no
-network unless it is allowed, and an event loop for each candidate.
+Verifiers come from installed packages (entry points `aex.verifiers`) and from the section `verifiers` of
+`outcome-verification.yaml`, which can change or disable an installed one. They are imported in the service, to check
+them, and in the confined workers that run them. A worker has no environment variables, the working directory `/`, no
+network unless it is allowed, and a new event loop for each candidate.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _FIX = "correct the path (package.module:name), or install its package where it 
 
 
 class UnknownVerifier(LookupError):
-    """A name without a registered verifier."""
+    """Error for a name without a registered verifier."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         super().__init__(f"Unknown verifier: {name}; registered here: {', '.join(known) or 'none'}")
@@ -29,21 +29,23 @@ class UnknownVerifier(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class LoadedVerifier:
-    """A verifier with its time limit and its module."""
+    """Imported and checked verifier, with its time limit."""
 
     verifier: CheckedVerifier
     timeout_ms: int
     module: str
-    """The module that workers import before their first job."""
+    """Name of the module that workers import before their first job."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierRegistry:
+    """Imported and checked verifiers by name."""
+
     by_name: Mapping[str, LoadedVerifier] = field(default_factory=dict)
 
     @classmethod
     def load(cls, config: OutcomeConfig) -> "VerifierRegistry":
-        """Load and check all verifiers. Raises `InvalidConfig` with all problems, at `verifiers.NAME` each."""
+        """Import and check all enabled verifiers. Raises `InvalidConfig` with the problems of all of them."""
         loaded, problems = {}, []
         for name in list_verifier_names(config):
             try:
@@ -56,26 +58,29 @@ class VerifierRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the valid values of `verification.verifier`, sorted."""
+        """Return the names of all verifiers, sorted: the valid values of `verification.verifier`."""
         return tuple(sorted(self.by_name))
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Return the modules that a worker imports before it is confined, outside any verifier's time."""
+        """Return the names of the modules that a worker imports before it is confined and runs jobs."""
         return tuple(sorted({each.module for each in self.by_name.values()}))
 
 
 def list_verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
-    """Return the names of all verifiers, sorted, without importing them.
+    """Return the names of all enabled verifiers, sorted, without importing them.
 
-    A configured name counts also when its package is not installed: `VerifierRegistry.load` reports that.
+    They include configured verifiers whose package is not installed; `VerifierRegistry.load` reports those.
     """
     listed = {entry_point.name for entry_point in entry_points(group=ENTRY_POINTS)}.union(config.verifiers)
     return tuple(sorted(name for name in listed if config.verifiers.get(name, VerifierConfig()).enabled))
 
 
 def load_verifier(config: OutcomeConfig, name: str) -> LoadedVerifier:
-    """Load and check one. Raises `UnknownVerifier`, and `InvalidConfig` at `verifiers.NAME` with the fix."""
+    """Import and check the verifier of this name.
+
+    Raises `UnknownVerifier`, and `InvalidConfig` with the key path `verifiers.NAME` and the fix.
+    """
     known = list_verifier_names(config)
     if name not in known:
         raise UnknownVerifier(name, known)

@@ -1,16 +1,17 @@
-"""The exceptions of verifiers: a rejection, which counts as an attempt, and a fatal error."""
+"""Exceptions that verifiers raise: a rejection, which uses an attempt, and a fatal error."""
 
 from collections.abc import Mapping
 from typing import Any
 
 REJECTED = "rejected"
-"""The code of a rejection without a code of its own."""
+"""Code of a rejection for which the verifier gives none."""
 
 
 class VerificationRejected(Exception):
-    """A rejected output: one attempt is used, and the message is the agent's feedback.
+    """Exception by which a verifier rejects an output; it uses an attempt, and agents read the message.
 
-    `code`: a short name that programs can act on. `metadata`: further JSON, sent at feedback level `full` alone.
+    `code`: short name that programs can act on. `metadata`: further JSON, sent to the agent only at feedback level
+    `full`.
     """
 
     def __init__(self, message: str, code: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
@@ -21,13 +22,13 @@ class VerificationRejected(Exception):
 
 
 class FatalAgentError(Exception):
-    """A fatal error: no further attempt can help, and the contract or the loop has failed."""
+    """Exception after which no further attempt can help: the contract or the loop fails."""
 
 
 def to_text_keyed_mapping(metadata: Any) -> dict[str, Any]:
-    """Return metadata with keys as texts.
+    """Return metadata as a dict with text keys, whatever a verifier gave.
 
-    A value that is no mapping is kept under `metadata`, since a rejection stands however it is built.
+    None gives an empty dict; a value that is no mapping is put under the key `metadata`.
     """
     if metadata is None:
         return {}
@@ -37,7 +38,7 @@ def to_text_keyed_mapping(metadata: Any) -> dict[str, Any]:
 
 
 def to_text_or_type_name(value: object) -> str:
-    """Return the text of a value, or the name of its type when its `__str__` raises."""
+    """Return `str(value)`, or the name of the value's type if its `__str__` raises."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001 foreign code: the rejection must not be lost
@@ -45,9 +46,9 @@ def to_text_or_type_name(value: object) -> str:
 
 
 def find_verdict_in_group(group: BaseExceptionGroup[BaseException]) -> VerificationRejected | FatalAgentError | None:
-    """Return the verdict of an exception group (as of a `TaskGroup`) that holds verdicts alone.
+    """Return the rejection or fatal error in an exception group, such as one of a `TaskGroup`.
 
-    Of several, a fatal one comes first. None when any other exception is in the group or nested in it.
+    A fatal error has precedence over rejections. None if the group contains any other exception.
     """
     leaves = _leaves(group)
     verdicts = [each for each in leaves if isinstance(each, VerificationRejected | FatalAgentError)]

@@ -1,4 +1,4 @@
-"""The revision loop without a service, by the same state transitions: a verifier on this machine."""
+"""Revision loop without a service: a verifier in this process, with contracts' state transitions."""
 
 import asyncio
 import random
@@ -44,13 +44,13 @@ from aex_outcomes.lifecycle.verifier import CheckedVerifier, ruling_from_excepti
 from aex_outcomes.named_code import describe_error
 
 BACKOFF = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=30))
-"""The pauses before a crashed verifier is retried."""
+"""Pauses before a crashed verifier is retried."""
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalGate:
-    """A gate over a checked verifier. A crashed one is retried with growing pauses, within bounds."""
+    """Gate that runs a checked verifier in this process, and retries a crashed one with growing pauses."""
 
     verifier: CheckedVerifier
     max_system_retries: int
@@ -62,13 +62,14 @@ class LocalGate:
     jitter: Callable[[], float]
 
     async def load_accounting(self, ctx: AgentContext) -> AgentContext:
-        return ctx  # it has the accounting already
+        """Return the context unchanged: it has the count of attempts already."""
+        return ctx
 
     async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 protocol
-        """Verify a candidate, unless it was rejected before.
+        """Verify a candidate and count its attempt; retry a crashed verifier after pauses.
 
-        Candidate and accounting are saved together, so a resumed candidate with a verdict is a repeat. A candidate
-        without an attempt left comes from a modified context.
+        A candidate that was rejected before is not verified, also if `resumed`: candidate and count are saved together.
+        After more than `max_system_retries` crashes the step fails with the last exception.
         """
         if ctx.verification.is_exhausted:
             return LoopStep(ctx.verification, ending=ContractStatus.EXHAUSTED)
@@ -92,7 +93,7 @@ class LocalGate:
                 return self._step(state, ruling, raised)
 
     async def _ruling(self, candidate: Candidate, ctx: AgentContext) -> tuple[Ruling, Exception | None]:
-        """Return the verifier's ruling, bounded as in a service, and the exception behind it."""
+        """Return the verifier's ruling, with texts cut as in a service, and the exception that it comes from."""
         copies = deepcopy((candidate, ctx))  # a verifier may modify its copies; a retry gets fresh ones
         try:
             return Accepted(final_result=await self.verifier.verify(*copies, self.execution_ctx)), None
@@ -136,10 +137,11 @@ class LocalGate:
 
 
 class RevisionLoop:
-    """A loop in which an agent revises its output until the verifier accepts it or attempts run out.
+    """Loop in which an agent revises its output until a verifier accepts it or the attempts are used up.
 
-    `produce(agent_ctx)` is the agent: it returns an output, or a `Candidate` with claims; `agent_ctx.messages` has the
-    feedback. Sync functions run in the event loop and block it. `max_attempts`: the rejected candidates that end it.
+    `produce(agent_ctx)` is the agent: it returns an output, or a `Candidate` with claims. `agent_ctx.messages` has the
+    feedback on earlier outputs. Sync functions run in the event loop and block it. `max_attempts`: number of rejected
+    candidates that ends the loop.
     """
 
     def __init__(
@@ -161,13 +163,13 @@ class RevisionLoop:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Raise `ValueError` for an invalid verifier, output type, producer or bound.
+        """Build a loop. Raises `ValueError` for an invalid verifier, output type, producer or bound.
 
-        `max_replays`: consecutive repeats of rejected candidates, the last of which ends the loop. `max_invalid`:
-        consecutive outputs that may fail to validate. `max_system_retries`: retries of a crashing verifier, with
-        `backoff`. `feedback`: the detail of the agent's rejections. `save`: gets the context after every message.
-        `on_event`: gets a `LoopEvent` for each pass, rejection and exhausted loop. Without a verifier every output
-        passes unchanged, or as its output type where one is given.
+        `max_replays`: repeats of rejected candidates in a row, the last of which ends the loop. `max_invalid`: outputs
+        in a row that may fail to validate. `max_system_retries`: retries of a crashing verifier, after pauses by
+        `backoff`. `feedback`: level of detail of the agent's feedback. `save` gets the context after every message.
+        `on_event` gets a `LoopEvent` for a pass, each rejection and used-up attempts. Without a verifier every output
+        passes if it validates into the output type.
         """
         gate = LocalGate(
             _check_verifier(verifier, output_type),
@@ -183,16 +185,16 @@ class RevisionLoop:
         self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save, on_event=on_event)
 
     async def run(self, query: Any) -> LoopOutcome:
-        """Run the loop: `Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
+        """Run the loop and return `Passed(result)`, `Exhausted(reason, last_rejection)` or `Failed(error)`.
 
-        Exceptions of the producer are raised, except a `FatalAgentError`; the loop can resume from the last saved
-        context. Raises `TypeError` for a query without a JSON form that can be read back.
+        Exceptions of the producer are raised, except a `FatalAgentError`, which gives `Failed`; the loop can then
+        resume from the last saved context. Raises `TypeError` for a query that JSON cannot represent.
         """
         budget = VerificationState(max_attempts=self._budget)
         return await self._loop.run_from(AgentContext(query=to_storable_query(query), verification=budget))
 
     async def resume(self, ctx: AgentContext) -> LoopOutcome:
-        """Resume from a saved context, `AgentContext.model_validate_json(text)`, with its budget."""
+        """Continue from a saved context, `AgentContext.model_validate_json(text)`, with its attempts counted."""
         return await self._loop.run_from(ctx)
 
 

@@ -1,7 +1,7 @@
-"""The ruling of a verifier on an output, and its JSON of bounded size.
+"""Ruling of a verifier on an output, and its JSON form of bounded size.
 
-A final result is the operator's: one that JSON cannot hold is raised as an error. A rejection may quote a hostile
-candidate: it stands, however invalid or long the quoted text is.
+A final result that JSON cannot represent is an error of the operator's verifier. A rejection may quote a hostile
+candidate: its texts are cut and repaired, so that it is never lost.
 """
 
 import json
@@ -21,7 +21,7 @@ from aex_outcomes.named_code import describe_error
 
 
 class Rejection(Frozen):
-    """A stored rejection: a `VerificationRejected`, or the message of a `FatalAgentError`."""
+    """Rejection as it is stored: that of a `VerificationRejected` or of a `FatalAgentError`."""
 
     message: str
     code: str = REJECTED
@@ -29,25 +29,26 @@ class Rejection(Frozen):
 
 
 class Accepted(Frozen):
-    """A passed output."""
+    """Ruling on an output that the verifier accepted."""
 
     ruling: Literal["accepted"] = "accepted"
     final_result: Any = None
-    """The verifier's return value."""
+    """Return value of the verifier."""
 
 
 class Rejected(Frozen):
-    """An output for which the verifier raised `VerificationRejected` or, if `fatal`, `FatalAgentError`."""
+    """Ruling on an output for which the verifier raised `VerificationRejected` or a fatal error."""
 
     ruling: Literal["rejected"] = "rejected"
     rejection: Rejection
     fatal: bool = False
+    """True for a `FatalAgentError`."""
     result: VerificationResult | None = None
-    """The engine's result, when the criteria engine is the verifier."""
+    """Result of the verification engine if the verifier is a `CriteriaVerifier`."""
 
 
 class Invalid(Frozen):
-    """An output that does not validate into the verifier's output type, without a verdict."""
+    """Ruling on an output that does not validate into the verifier's output type; it has no verdict."""
 
     ruling: Literal["invalid"] = "invalid"
     errors: tuple[Problem, ...]
@@ -55,53 +56,57 @@ class Invalid(Frozen):
 
 Ruling = Accepted | Rejected | Invalid
 RULING: TypeAdapter[Ruling] = TypeAdapter(Annotated[Ruling, Field(discriminator="ruling")])
-"""The parser of a worker's JSON."""
+"""Parser of a ruling's JSON, as workers send it."""
 MAX_FINAL_RESULT_BYTES = 10_000_000
-"""Bytes of the canonical form: those of a request, since a final result often is the output."""
+"""Maximum bytes of a final result in canonical form: as of a request, because it often is the output."""
 MAX_METADATA_BYTES = 65_536
+"""Maximum bytes of a rejection's metadata in canonical form."""
 MAX_MESSAGE, MAX_CODE = 4_000, 100
-"""Characters."""
+"""Maximum characters of a rejection's message and code."""
 _CUT = "…"
 
 
 class FinalResultRefused(ValueError):
-    """A final result that JSON cannot hold, or that is too large: the operator's mistake."""
+    """Error for a final result that JSON cannot represent or that is too large, by the verifier's fault."""
 
     def __init__(self, verifier: str, problem: str) -> None:
         super().__init__(f"the final result of the verifier {verifier} cannot be used: {problem}")
 
 
-def serialize_ruling(ruling: Ruling, verifier: str) -> dict[str, Any]:
-    """Return the ruling as canonical JSON for `RULING`. Raises `FinalResultRefused`."""
+def serialize_ruling(ruling: Ruling, verifier_name: str) -> dict[str, Any]:
+    """Return the ruling as JSON of bounded size, which `RULING` parses; a rejection's texts are cut.
+
+    Raises `FinalResultRefused`, which names the verifier, for a final result that cannot be used.
+    """
     if isinstance(ruling, Accepted):
-        return {"ruling": ruling.ruling, "final_result": serialize_final_result(ruling.final_result, verifier)}
+        return {"ruling": ruling.ruling, "final_result": serialize_final_result(ruling.final_result, verifier_name)}
     if isinstance(ruling, Rejected):
         ruling = ruling.model_copy(update={"rejection": truncate_rejection(ruling.rejection)})
     return ruling.model_dump(mode="json")
 
 
-def serialize_final_result(value: Any, verifier: str) -> Any:
-    """Return a final result in its JSON form, models, dates, decimals and enumerations included.
+def serialize_final_result(value: Any, verifier_name: str) -> Any:
+    """Convert a final result to JSON values; models, dates, decimals and enumerations have a JSON form.
 
     Raises `FinalResultRefused` for NaN, integers beyond ±(2^53 − 1), lone surrogates, cycles and types without a JSON
-    form, with the JSON pointer where there is one. Also beyond 10 MB, and for nesting above 128 levels.
+    form. It is also raised for more than 10 MB or 128 levels.
     """
     try:
         plain = to_jsonable_python(value)
         canonical = canonical_bytes(plain)
     except NotCanonical as error:
-        raise FinalResultRefused(verifier, str(error)) from None
+        raise FinalResultRefused(verifier_name, str(error)) from None
     except Exception as error:  # pydantic's own, or of the operator's serialiser
-        raise FinalResultRefused(verifier, describe_error(error)) from error
+        raise FinalResultRefused(verifier_name, describe_error(error)) from error
     if len(canonical) > MAX_FINAL_RESULT_BYTES:
-        raise FinalResultRefused(verifier, f"{len(canonical)} bytes of JSON, above {MAX_FINAL_RESULT_BYTES}")
+        raise FinalResultRefused(verifier_name, f"{len(canonical)} bytes of JSON, above {MAX_FINAL_RESULT_BYTES}")
     if find_excess_depth(plain, MAX_RESULT_DEPTH) is not None:
-        raise FinalResultRefused(verifier, f"it is nested more than {MAX_RESULT_DEPTH} levels deep")
+        raise FinalResultRefused(verifier_name, f"it is nested more than {MAX_RESULT_DEPTH} levels deep")
     return _read(canonical)
 
 
 def truncate_rejection(rejection: Rejection) -> Rejection:
-    """Return a rejection that can be saved, sent and read back, whatever it quotes."""
+    """Return the rejection with its texts and metadata cut and made valid JSON, so that it can be saved."""
     return Rejection(
         message=_bound_text(rejection.message, MAX_MESSAGE),
         code=_bound_text(rejection.code, MAX_CODE),
@@ -110,7 +115,7 @@ def truncate_rejection(rejection: Rejection) -> Rejection:
 
 
 def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return as many members as fit, with the text or the type of a value that JSON cannot hold."""
+    """Return as many members as fit; a value that JSON cannot represent becomes its text or type name."""
     members: dict[str, Any] = {}
     remaining = MAX_METADATA_BYTES
     for key, value in metadata.items():
@@ -123,7 +128,7 @@ def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(canonical: bytes) -> Any:
-    """Parse canonical JSON. 1e17 is canonically an integer, which strict readers refuse: return a float."""
+    """Parse canonical JSON; integers beyond ±(2^53 − 1), such as 1e17 in canonical form, become floats."""
     return json.loads(
         canonical, parse_int=lambda text: int(text) if abs(int(text)) <= MAX_SAFE_INTEGER else float(text)
     )
@@ -137,7 +142,7 @@ def _storable_member(value: Any) -> Any:
 
 
 def _to_storable(value: Any, levels: int = MAX_DEPTH - 1) -> Any:
-    """Replace unstorable values. `levels`: the remaining depth."""
+    """Replace values that cannot be stored; containers more than `levels` deep become an ellipsis."""
     if isinstance(value, dict | list) and levels == 0:
         return _CUT
     if isinstance(value, dict):
@@ -154,5 +159,5 @@ def _bound_text(text: str, limit: int) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which a verifier gets from JSON that an agent wrote."""
+    """Replace lone surrogates by question marks; an agent's JSON may contain them."""
     return text.encode("utf-8", "replace").decode()

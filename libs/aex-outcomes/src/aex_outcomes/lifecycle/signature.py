@@ -1,4 +1,4 @@
-"""The parameters of a verifier, read once from its signature, so that an invalid one is refused early."""
+"""Signature of a custom verifier: the arguments of its parameters, decided before its first candidate."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,25 +13,28 @@ from aex_outcomes.lifecycle.context import AgentContext, ExecutionContext
 
 EMPTY: Any = inspect.Parameter.empty
 _WIDER = {int: (float, complex), float: (complex,)}
-"""Wider number annotations (PEP 484) without a subclass relation."""
+"""Number types that an annotation accepts by PEP 484 though they are no base classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedAnnotation:
-    """An annotation with a name that does not exist at run time."""
+    """Annotation that cannot be evaluated, for example because a name is imported for type checkers only."""
 
     text: str
     problem: str
 
 
-def resolve_annotation(function: Callable[..., Any], annotation: Any, known: Mapping[str, Any]) -> Any:
-    """Return the annotation, with strings evaluated in the function's module and `known` names."""
+def resolve_annotation(function: Callable[..., Any], annotation: Any, extra_names: Mapping[str, Any]) -> Any:
+    """Return the annotation with its strings evaluated in the function's module.
+
+    `extra_names`: further names that an annotation may use. Returns an `UnresolvedAnnotation` if evaluation fails.
+    """
 
     def annotated() -> None: ...
 
     annotated.__annotations__ = {"it": annotation}
     try:
-        names = {**known, **_namespace(function)}
+        names = {**extra_names, **_namespace(function)}
         return get_type_hints(annotated, globalns=names, localns={}, include_extras=True)["it"]
     except Exception as error:  # noqa: BLE001 evaluating an annotation can raise anything
         return UnresolvedAnnotation(str(annotation), f"{type(error).__name__}: {error}")
@@ -49,7 +52,7 @@ def _namespace(function: Any) -> Mapping[str, Any]:
 
 
 def list_annotation_types(annotation: Any) -> tuple[Any, ...]:
-    """Return the types of an annotation: `X | None` has X and NoneType, `Annotated[X, …]` has X."""
+    """Return the types that an annotation names: X and NoneType for `X | None`, X for `Annotated[X, …]`."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return list_annotation_types(get_args(annotation)[0])
@@ -83,7 +86,10 @@ def _member_names(classes: Iterable[type]) -> set[str]:
 
 
 def annotation_excludes(annotation: Any, output_type: Any) -> bool:
-    """Return True when no output of this type fits the annotation; plain classes alone can be compared."""
+    """Return True if surely no output of this type fits the annotation.
+
+    False if it may fit; only plain classes can be compared.
+    """
     if isinstance(annotation, UnresolvedAnnotation):
         return False
     declared, given = list_annotation_types(annotation), list_annotation_types(output_type)
@@ -99,11 +105,11 @@ def annotation_excludes(annotation: Any, output_type: Any) -> bool:
 
 
 class InvalidVerifier(ValueError):
-    """A verifier that cannot be run as declared; the message names the parameter and the fix."""
+    """Error for a verifier that cannot be called as declared; the message names parameter and fix."""
 
 
 class Supply(StrEnum):
-    """The arguments beside the output that a verifier can have, by name or by annotation."""
+    """Argument that a verifier can get beside the output, by a parameter's name or annotation."""
 
     AGENT_CTX = "agent_ctx"
     EXECUTION_CTX = "execution_ctx"
@@ -124,24 +130,28 @@ _COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """The plan of a verifier's call."""
+    """Plan of a verifier's call: the argument of each parameter."""
 
     output: str
-    """The name of the output's parameter."""
+    """Name of the output's parameter."""
     output_annotation: Any
-    """The resolved annotation: `EMPTY` without one, `UnresolvedAnnotation` for an unknown name."""
+    """Resolved annotation of this parameter: `EMPTY` without, `UnresolvedAnnotation` if it cannot be evaluated."""
     positional: Sequence[tuple[Supply | None, Any]]
-    """The positional-only parameters behind the output: their supply, or else their default."""
+    """Positional-only parameters after the output: argument, or None and the default."""
     named: Mapping[str, Supply]
+    """Argument of each further parameter that gets one, by name."""
 
     def call(self, verify: Callable[..., Any], output: Any, supplies: Mapping[Supply, Any]) -> Any:
-        """Call the verifier and return its result or awaitable."""
+        """Call the verifier with the output and its planned arguments; return its result or awaitable."""
         behind = [default if supply is None else supplies[supply] for supply, default in self.positional]
         return verify(output, *behind, **{name: supplies[supply] for name, supply in self.named.items()})
 
 
 def plan_injection(verify: Callable[..., Any]) -> Injection:
-    """Return the plan of a call. Raises `InvalidVerifier` for an unknown parameter."""
+    """Decide from its signature how to call a verifier.
+
+    Raises `InvalidVerifier` if it cannot be called with an output, or has a parameter without an argument.
+    """
     parameters = _parameters(verify)
     first = next(iter(parameters), None)
     if first is None or first.kind not in _POSITIONAL:
@@ -166,7 +176,7 @@ def plan_injection(verify: Callable[..., Any]) -> Injection:
 
 
 _NAMES = {each.__name__: each for each in _TYPES.values()}
-"""Names for annotations that are imported for type checkers alone."""
+"""Names that annotations may use though the verifier's module imports them for type checkers only."""
 
 
 def _parameters(verify: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -200,7 +210,7 @@ def _check_first_parameter(first: inspect.Parameter, annotation: Any) -> None:
 
 
 def _supply_of(parameter: inspect.Parameter, annotation: Any) -> Supply | None:
-    """Return the supply of a parameter; None where its default stands."""
+    """Return the argument that a parameter gets; None if it keeps its default. Raises `InvalidVerifier`."""
     by_type = [supply for supply, kind in _TYPES.items() if kind in list_annotation_types(annotation)]
     if len(by_type) == 1:
         return by_type[0]

@@ -1,4 +1,4 @@
-"""The state of a contract under verification: a document changed by compare-and-set alone."""
+"""State of a contract under verification: a document that is changed only by compare-and-set."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -11,11 +11,11 @@ from aex_models.frozen import Frozen, Instant, Sha256
 from aex_models.results import Verdict
 
 NEVER = datetime.max.replace(tzinfo=UTC)
-"""The deadline of a loop without a service."""
+"""Deadline of a loop without a service."""
 
 
 class LastOutcome(StrEnum):
-    """The result of the last verification."""
+    """Kind of result of the last verification."""
 
     PASSED = "passed"
     REJECTED = "rejected"
@@ -23,38 +23,40 @@ class LastOutcome(StrEnum):
 
 
 class Judged(Frozen):
-    """A candidate with a counted verdict. `ordinal`: its number among the judged candidates, from 1."""
+    """Counted verdict on a candidate."""
 
     attempt_id: str
     verdict: Verdict
     weighted_score: float
     ordinal: int
+    """Number of the candidate among those with a verdict, from 1."""
 
 
 class InvalidCandidate(Frozen):
-    """A candidate whose output is not of the verifier's output type: no attempt is used."""
+    """Candidate whose output is not of the verifier's output type; it uses no attempt."""
 
     attempt_id: str
     candidate_hash: Sha256
 
 
 class VerificationState(Frozen):
-    """The accounting of attempts, the same in the service and in a loop without one."""
+    """Count of attempts and their verdicts, of a contract or of a loop without a service."""
 
     attempts_used: Annotated[int, Field(ge=0)] = 0
     max_attempts: Annotated[int, Field(ge=1)] = 3
     last_candidate_hash: Sha256 | None = None
     last_outcome: LastOutcome | None = None
     judged: dict[str, Judged] = {}
-    """Candidate hash → verdict of every counted candidate."""
+    """Counted verdicts by candidate hash."""
 
     @property
     def is_exhausted(self) -> bool:
+        """Return True if no attempt is left."""
         return self.attempts_used >= self.max_attempts
 
     @property
     def best(self) -> Judged | None:
-        """Return the candidate with the highest weighted score, a pass first, of equals the latest."""
+        """Return the best verdict: a pass before others, then the highest score, then the latest; or None."""
         return max(
             self.judged.values(),
             key=lambda each: (each.verdict is Verdict.PASSED, each.weighted_score, each.ordinal),
@@ -63,30 +65,32 @@ class VerificationState(Frozen):
 
 
 class ContractState(Frozen):
-    """The state of one contract and of its current attempt."""
+    """State of one contract and of its current attempt."""
 
     contract_id: str
     status: ContractStatus = ContractStatus.AWARDED
     verification: VerificationState
     deadline: Instant
     waiting_since: Instant | None
-    """The start of waiting for the agent; None while the platform works."""
+    """Time since which the contract waits for the agent; None while the platform works or after the end."""
     agent_ms: float = 0.0
-    """Milliseconds in which the contract waited for the agent."""
+    """Milliseconds that the contract has waited for the agent in total."""
     current_attempt: str | None = None
-    """The attempt that is verified, validated or held."""
+    """Id of the attempt that is verified, validated by governance or held."""
     current_hash: Sha256 | None = None
+    """Hash of this attempt's candidate."""
     closing: ContractStatus | None = None
-    """The final status after governance allows the current attempt."""
+    """Final status that the contract gets once governance has decided on the current attempt."""
     cause: CancelCause | None = None
-    """The cause of a cancellation, unless it was the consumer's."""
+    """Cause of a cancellation; None if the consumer cancelled."""
     finalise_asked: bool = False
-    """The agent's early settlement, which an operator's retry may delay but not undo."""
+    """True once the agent has requested early settlement; an operator's retry may delay it but not undo it."""
     fatal_hash: Sha256 | None = None
-    """The candidate of a fatal rejection; an operator's retry clears it for this candidate alone."""
+    """Hash of the candidate with a fatal rejection; only an operator's retry of this candidate clears it."""
     system_retries: int = 0
-    """The retries of the current attempt."""
+    """Number of retries of the current attempt after failures of its verification."""
     received: int = 0
+    """Number of received candidates."""
     last_invalid: InvalidCandidate | None = None
     last_feedback: str | None = None
     state_version: int = 0
@@ -94,14 +98,15 @@ class ContractState(Frozen):
 
     @property
     def is_final(self) -> bool:
+        """Return True if the contract has ended."""
         return self.status in FINAL_STATUSES
 
     @property
     def is_closing(self) -> bool:
-        """Return True when the contract only waits for governance's decision to end."""
+        """Return True if the contract only waits for governance's decision on its outcome to end."""
         return self.status is ContractStatus.VERIFYING and self.closing is not None
 
     @property
     def is_busy(self) -> bool:
-        """Return True while a candidate is verified or held."""
+        """Return True if a candidate is being verified or is held, so that no other is accepted."""
         return self.status in {ContractStatus.VERIFYING, ContractStatus.HELD}

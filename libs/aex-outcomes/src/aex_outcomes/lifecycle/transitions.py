@@ -1,4 +1,4 @@
-"""The state transitions of a contract, as pure functions that raise `Refused` alone."""
+"""State transitions of a contract: pure functions that return the next state or raise `Refused`."""
 
 from datetime import datetime
 
@@ -8,7 +8,10 @@ from aex_outcomes.lifecycle.state import ContractState, InvalidCandidate, Judged
 
 
 class Refused(Exception):
-    """A transition that the state does not allow. `retry`: it may succeed after the current attempt."""
+    """Error for a transition that the state does not allow.
+
+    `retry`: it may succeed once the current attempt is decided.
+    """
 
     def __init__(self, code: str, message: str, *, retry: bool = False) -> None:
         super().__init__(message)
@@ -17,7 +20,7 @@ class Refused(Exception):
 
 
 def create_state(contract_id: str, max_attempts: int, deadline: datetime, awarded_at: datetime) -> ContractState:
-    """Return the state of a fresh award or of a new loop: it waits for the agent."""
+    """Return the state of a new contract or loop, which waits for the agent's first candidate."""
     fresh = VerificationState(max_attempts=max_attempts)
     times = {"deadline": deadline, "waiting_since": awarded_at, "updated_at": awarded_at}
     return ContractState(contract_id=contract_id, verification=fresh, **times)
@@ -45,9 +48,10 @@ def receive_candidate(state: ContractState, attempt_id: str, candidate_hash: str
 
 
 def find_attempt_by_hash(state: ContractState, candidate_hash: str) -> str | None:
-    """Return the attempt of a known candidate: the current one, or else the one of its verdict.
+    """Return the id of the attempt of a candidate with this hash; None for an unknown candidate.
 
-    A candidate that an operator retries has both: its earlier verdict is superseded.
+    Known are the current candidate, candidates with a counted verdict, and the last invalid candidate. The current
+    attempt has precedence: an operator's retry supersedes the candidate's earlier verdict.
     """
     if state.current_hash == candidate_hash:
         return state.current_attempt
@@ -61,10 +65,12 @@ def find_attempt_by_hash(state: ContractState, candidate_hash: str) -> str | Non
 def apply_verdict(
     state: ContractState, verdict: Verdict, weighted_score: float, now: datetime, *, fatal: bool = False
 ) -> ContractState:
-    """Count the verdict on the current candidate, and revise or close the contract.
+    """Count the verdict on the current candidate; then close the contract or wait for a revision.
 
-    `fatal`: the rejection allows no further candidate. When the contract closes, `closing` is its final status, and
-    `current_attempt` the attempt of its outcome.
+    The contract closes after a pass, a fatal rejection, a request to finalise, the deadline or the last attempt. Then
+    `closing` is its final status, and `current_attempt` the best attempt, which its outcome rests on. A repeated
+    verdict on the same candidate uses no further attempt. `fatal`: the rejection allows no further candidate. Raises
+    `Refused` for an indeterminate verdict, and without a current candidate.
     """
     if verdict is Verdict.INDETERMINATE:
         raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
@@ -76,7 +82,11 @@ def apply_verdict(
 
 
 def record_invalid_output(state: ContractState, now: datetime) -> ContractState:
-    """Record an invalid output without attempt or verdict; an open contract returns to its former status."""
+    """Record that the current candidate's output is invalid, which uses no attempt.
+
+    Then the contract closes or waits for a revision, as after a rejection. Raises `Refused` without a current
+    candidate.
+    """
     if state.current_hash is None or state.current_attempt is None:
         raise Refused("nothing_under_verification", "There is no candidate under verification")
     seen = InvalidCandidate(attempt_id=state.current_attempt, candidate_hash=state.current_hash)
@@ -103,7 +113,10 @@ def _revise_or_close(state: ContractState, now: datetime) -> ContractState:
 
 
 def record_verification_failure(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
-    """Record a failure of the verifier: no attempt; past the retries the contract is held."""
+    """Count a system failure of the current verification; after more than the maximum, hold the contract.
+
+    A failure uses no attempt.
+    """
     retries = state.system_retries + 1
     verification = state.verification.model_copy(
         update={"last_candidate_hash": state.current_hash, "last_outcome": LastOutcome.SYSTEM_ERROR}
@@ -113,7 +126,10 @@ def record_verification_failure(state: ContractState, max_system_retries: int, n
 
 
 def finalise_early(state: ContractState, now: datetime) -> ContractState:
-    """Settle early with the agent's best candidate."""
+    """Close the contract early with the agent's best candidate, at the agent's request.
+
+    Raises `Refused` unless the contract is open and a candidate has a verdict.
+    """
     _refuse_unless_open(state, now)
     if state.verification.best is None:
         raise Refused("nothing_judged", "No candidate has been judged yet: there is nothing to finalise")
@@ -121,7 +137,11 @@ def finalise_early(state: ContractState, now: datetime) -> ContractState:
 
 
 def expire_at_deadline(state: ContractState, now: datetime) -> ContractState:
-    """Expire the contract at its deadline. An open candidate delays this to its verdict (see `judged`)."""
+    """Close the contract as expired, with its best candidate if any.
+
+    Raises `Refused` before the deadline, for an ended contract, and while a candidate is verified or held: its verdict
+    will close the contract.
+    """
     _refuse_if_closed(state)
     if now < state.deadline:
         raise Refused("before_deadline", "The deadline is not over yet")
@@ -129,7 +149,10 @@ def expire_at_deadline(state: ContractState, now: datetime) -> ContractState:
 
 
 def cancel_unstarted(state: ContractState, now: datetime, cause: CancelCause | None = None) -> ContractState:
-    """Cancel the contract, before its first candidate alone; `cause` unless its consumer does."""
+    """Cancel a contract that has received no candidate. `cause`: None if the consumer cancels.
+
+    Raises `Refused` after its first candidate, and unless it is open.
+    """
     _refuse_unless_open(state, now)
     if state.received:
         action = "cancelled" if cause is None else cause.value
@@ -138,12 +161,15 @@ def cancel_unstarted(state: ContractState, now: datetime, cause: CancelCause | N
 
 
 def hold_attempt(state: ContractState, now: datetime) -> ContractState:
-    """Hold the current attempt for an operator."""
+    """Hold the contract with its current attempt, for an operator's decision."""
     return _next_state(state, now, status=ContractStatus.HELD)
 
 
 def retry_held_candidate(state: ContractState, attempt_id: str, candidate_hash: str, now: datetime) -> ContractState:
-    """Verify the held candidate in a new attempt that is not counted twice."""
+    """Verify the held candidate again, under a new attempt id that uses no further attempt.
+
+    Clears the candidate's fatal rejection, if it had one.
+    """
     return _next_state(
         state,
         now,
@@ -157,7 +183,7 @@ def retry_held_candidate(state: ContractState, attempt_id: str, candidate_hash: 
 
 
 def end_contract(state: ContractState, status: ContractStatus, now: datetime) -> ContractState:
-    """End the contract with its outcome."""
+    """Set the contract's final status, and clear its current attempt."""
     return _next_state(
         state, now, status=status, closing=None, current_attempt=None, current_hash=None, waiting_since=None
     )
@@ -185,7 +211,7 @@ def _count(state: ContractState, verdict: Verdict, weighted_score: float) -> Ver
 
 
 def _close(state: ContractState, status: ContractStatus, now: datetime) -> ContractState:
-    """Towards a final status, resting on the best judged candidate; at once where nothing was judged."""
+    """Let governance decide on the best candidate before the final status; end at once without a verdict."""
     best = state.verification.best
     if best is None:
         return end_contract(state, status, now)

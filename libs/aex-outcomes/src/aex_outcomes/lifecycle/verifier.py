@@ -1,4 +1,4 @@
-"""A custom verifier, checked before its first candidate, with validated outputs and injected contexts."""
+"""Custom verifier, checked before its first candidate, with validated outputs and injected contexts."""
 
 import inspect
 from asyncio import Future
@@ -28,19 +28,19 @@ from aex_outcomes.lifecycle.signature import (
 )
 
 FATAL = "fatal"
-"""The code of a fatal error."""
+"""Code of the rejection of a fatal error."""
 
 
 class CheckedVerifier:
-    """A sync or async callable with its output type.
+    """Verifier function, sync or async, with its output type.
 
-    Its first positional parameter is the validated output. Others get `AgentContext`, `ExecutionContext` and
-    `Candidate`, by annotation or by the names `agent_ctx`, `execution_ctx`, `candidate`. It returns the final result,
-    or raises `VerificationRejected` or `FatalAgentError`.
+    The function's first positional parameter gets the validated output. Others get `AgentContext`, `ExecutionContext`
+    and `Candidate`, by annotation or by the names `agent_ctx`, `execution_ctx`, `candidate`. It returns the final
+    result, or raises `VerificationRejected` or `FatalAgentError`.
     """
 
     def __init__(self, verify: Callable[..., Any], output_type: Any = None) -> None:
-        """Raise `InvalidVerifier` with the parameter and the fix."""
+        """Check the function's signature and type. Raises `InvalidVerifier`, which names parameter and fix."""
         if output_type is None:
             raise InvalidVerifier(
                 "output_type is missing: give the type that the output has (a pydantic model, Any, …)"
@@ -58,7 +58,7 @@ class CheckedVerifier:
 
     @classmethod
     def from_annotation(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
-        """Build one with the output type of its first parameter's annotation. Raises `InvalidVerifier`."""
+        """Check a function whose first parameter's annotation is the output type. Raises `InvalidVerifier`."""
         plan = plan_injection(verify)
         if plan.output_annotation is EMPTY or plan.output_annotation is type(None):
             raise InvalidVerifier(
@@ -75,7 +75,7 @@ class CheckedVerifier:
     async def decide_ruling(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Ruling:
-        """Return the ruling on a candidate. Other exceptions are raised: system errors."""
+        """Run the verifier and return its ruling; an exception that is no verdict is raised."""
         try:
             return Accepted(final_result=await self.verify(candidate, agent_ctx, execution_ctx))
         except (InvalidOutput, VerificationRejected, FatalAgentError) as verdict:
@@ -84,10 +84,11 @@ class CheckedVerifier:
     async def verify(
         self, candidate: Candidate, agent_ctx: AgentContext, execution_ctx: ExecutionContext | None
     ) -> Any:
-        """Return the final result of a passed candidate. Raises `InvalidOutput` and the verifier's exceptions.
+        """Validate the output, run the verifier, and return its result.
 
-        Verdicts are unwrapped from exception groups. Raises `TypeError` for a result that would pass by mistake: an
-        unawaited coroutine, a generator, a returned exception.
+        Raises `InvalidOutput` for an output of a wrong type, and the verifier's exceptions; a verdict in an exception
+        group is raised itself. Raises `TypeError` for a result that is a mistake: an awaitable, a generator, an
+        exception.
         """
         output = self._output.validate(candidate.output)
         supplies = {Supply.AGENT_CTX: agent_ctx, Supply.EXECUTION_CTX: execution_ctx, Supply.CANDIDATE: candidate}
@@ -104,7 +105,7 @@ class CheckedVerifier:
 
 
 def ruling_from_exception(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
-    """Return a verifier's exception as a ruling. A rejection stands, whatever its class or texts."""
+    """Convert the exception of an invalid output or of a verifier to a ruling; never fails on a subclass."""
     if isinstance(verdict, InvalidOutput):
         return Invalid(errors=verdict.problems)
     if isinstance(verdict, FatalAgentError):
@@ -117,12 +118,12 @@ def ruling_from_exception(verdict: InvalidOutput | VerificationRejected | FatalA
 
 
 def rejection_from_fatal_error(error: FatalAgentError) -> Rejection:
-    """Return a fatal error, bounded for storage."""
+    """Return a fatal error as a rejection with the code `fatal`, and with its text cut for storage."""
     return truncate_rejection(Rejection(message=to_text_or_type_name(error), code=FATAL))
 
 
 def _attribute(verdict: VerificationRejected, name: str) -> Any:
-    """Return an attribute, or None: a subclass need not have called `super().__init__`."""
+    """Return an attribute; None without, as in a subclass that does not call `super().__init__`."""
     try:
         return getattr(verdict, name, None)
     except Exception:  # noqa: BLE001 a property of the verifier's own

@@ -1,4 +1,4 @@
-"""A named verifier as a job of a confined worker: JSON in, a ruling as JSON out."""
+"""Job that runs a registered verifier in a confined worker; payload and ruling are JSON values."""
 
 import asyncio
 import json
@@ -19,24 +19,24 @@ from aex_outcomes.lifecycle.ruling import FinalResultRefused, serialize_ruling
 from aex_outcomes.lifecycle.verifier import CheckedVerifier
 
 _OWN_FOLDER = str(Path(__file__).parent)
-"""The folder of the lifecycle's own frames, which do not help an operator."""
+"""Folder of this package's own frames, which do not help an operator to find an error."""
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 _CANCEL_S = 0.1
-"""The time in which a verifier's remaining tasks end after their cancellation."""
+"""Seconds that a verifier's remaining tasks have to end after their cancellation."""
 
 
 async def run_verifier(payload: dict[str, Any]) -> dict[str, Any]:
-    """Verify one candidate by the verifier that the operator registered under `name`.
+    """Verify one candidate by a registered verifier, and return the `Ruling` as JSON that `RULING` parses.
 
-    `payload`: `name`, `config` (or null: the mapping of an `outcome-verification.yaml`), `candidate`, `agent_ctx`, and
-    `execution_ctx` (or null): `contract_id`, `work_id`, `agent_id`, `attempt_id` and `deadline` (RFC 3339). Returns a
-    `Ruling` as `RULING` reads it.
+    `payload`: `name` of the verifier, `config` (the mapping of an `outcome-verification.yaml` or null), `candidate`,
+    `agent_ctx`, and `execution_ctx` or null. The last has `contract_id`, `work_id`, `agent_id`, `attempt_id` and
+    `deadline` (RFC 3339).
 
-    Each job has its own event loop, so an asynchronous client lasts for one job. Tasks that the verifier leaves are
-    cancelled, and then abandoned. A thread in the loop's executor is awaited, within the time limit.
+    Each job has its own event loop, so that an asynchronous client lasts for one job. Tasks that the verifier leaves
+    are cancelled; those that ignore this are abandoned. Threads of the loop's executor are awaited.
 
-    Raises `VerifierRaised` for any exception of the verifier (a system error), `FinalResultRefused`, `UnknownVerifier`
-    and `InvalidConfig`.
+    Raises `VerifierRaised` for any exception of the verifier that is no verdict, `FinalResultRefused`,
+    `UnknownVerifier` and `InvalidConfig`.
     """
     name = payload["name"]
     verifier = _verifier(json.dumps(payload.get("config"), sort_keys=True), name)
@@ -55,7 +55,7 @@ async def run_verifier(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _abandon(tasks: set[asyncio.Task[Any]]) -> None:
-    """Cancel tasks within bounds: `asyncio.run` would wait for one that ignores its cancellation."""
+    """Cancel tasks, and unregister those that ignore it: `asyncio.run` would wait for them without limit."""
     for task in tasks:
         task.cancel()
     if tasks:
@@ -65,7 +65,7 @@ async def _abandon(tasks: set[asyncio.Task[Any]]) -> None:
 
 
 class VerifierRaised(Exception):
-    """A failed verifier. The text has the error's type and location, and quotes no candidate."""
+    """Error of a verifier that failed, with type and location of the cause; it quotes no candidate."""
 
     def __init__(self, error: Exception) -> None:
         frames = traceback.extract_tb(error.__traceback__)
@@ -77,7 +77,7 @@ class VerifierRaised(Exception):
 
 @lru_cache(maxsize=32)
 def _verifier(config: str, name: str) -> CheckedVerifier:
-    """Load a verifier once per worker, and no other: an unloadable one must not affect it."""
+    """Return a verifier, loaded on its first use without the others, which may be broken."""
     return load_verifier(parse_config(json.loads(config)), name).verifier
 
 

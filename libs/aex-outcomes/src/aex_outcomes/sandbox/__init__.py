@@ -1,1 +1,1 @@
-"""The sandbox: consumers' own metric code, run where it can reach nothing."""
+"""Sandbox that runs consumers' metric code without access to files, network or processes."""

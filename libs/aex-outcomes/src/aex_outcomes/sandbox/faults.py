@@ -1,4 +1,4 @@
-"""The faults of custom code, recognised by the exceptions of the interpreter's client."""
+"""Faults of custom code, recognised by the exceptions of the interpreter's client library."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pydantic_monty import Frame, MontyRuntimeError
 
 _INPUT = "<python-input"
-"""The interpreter's name of the code; code of `eval` has another name."""
+"""Beginning of the file name that the interpreter gives the code; code of `eval` has another."""
 _MESSAGE_CHARACTERS = 500
 _PARSER = "The monty syntax parser does not yet support "
 _OUT_OF_TIME = "feed time limit exceeded"
@@ -18,23 +18,27 @@ _TOO_LARGE_MESSAGE = "what the code returned or raised is too large to be taken"
 
 
 class Crashed(Exception):
-    """An interpreter that died without a limit being reached."""
+    """Error of an interpreter that died though no limit was reached."""
 
 
 class PrintedOutput:
-    """A counter of the bytes that code prints; it keeps none of them."""
+    """Counter of the bytes that code prints, which are not kept."""
 
     def __init__(self, limit: int, stop: Callable[[], None]) -> None:
-        """`stop` ends the interpreter, which ignores exceptions raised here until its time is up."""
+        """Keep the limit in bytes, and `stop`, which ends the interpreter."""
         self._bytes_left = limit
         self._stop = stop
 
     @property
     def is_exceeded(self) -> bool:
+        """Return True if the code has printed more than the limit."""
         return self._bytes_left < 0
 
     def __call__(self, stream: str, text: str) -> None:
-        """Count printed text. Above the limit, stop the interpreter and raise `OverflowError`."""
+        """Count printed text; above the limit, stop the interpreter and raise `OverflowError`.
+
+        Raising alone would not stop it: it ignores exceptions of this callback until its time is up.
+        """
         del stream
         self._bytes_left -= len(text.encode("utf-8", "replace"))
         if self.is_exceeded:
@@ -43,9 +47,10 @@ class PrintedOutput:
 
 
 def classify_client_error(error: BaseException, code: str) -> Exception | None:
-    """Return the `CodeFault` of a client's exception, or `Crashed`; None for another exception.
+    """Convert an exception of the interpreter's client to `CodeFault` or `Crashed`; None for any other.
 
-    None of them is the candidate's fault: `Context` refuses input that is too deep for the interpreter.
+    `code`: the code that ran, for line numbers. No such fault is the candidate's, because `Context` refuses input that
+    the interpreter cannot read.
     """
     from pydantic_monty import MontyCrashedError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415 heavy
 
@@ -64,7 +69,10 @@ def classify_client_error(error: BaseException, code: str) -> Exception | None:
 
 
 def _exception_fault(error: "MontyRuntimeError", code: str) -> CodeFault:
-    """Return the fault of an exception; a text that imitates the interpreter gains nothing."""
+    """Return the fault of an exception that the code raised or that the interpreter raised at a limit.
+
+    Code that imitates the interpreter's messages only gives itself another fault.
+    """
     frames = error.traceback()
     inner, line = error.exception(), _line(frames, code)
     text = _truncate(str(inner))
@@ -80,7 +88,7 @@ def _exception_fault(error: "MontyRuntimeError", code: str) -> CodeFault:
 
 
 def _line(frames: "Sequence[Frame]", code: str) -> int | None:
-    """Return the innermost line of the code's own, not of the sandbox's suffix."""
+    """Return the innermost line within the code itself, without the sandbox's suffix; None without one."""
     lines = code.count("\n") + 1
     own = [frame.line for frame in frames if frame.filename.startswith(_INPUT) and frame.line <= lines]
     return own[-1] if own else None

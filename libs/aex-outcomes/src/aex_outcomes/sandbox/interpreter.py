@@ -1,10 +1,11 @@
-"""The interpreter's process: its start and replacement, and its memory and time budgets.
+"""Process of the sandbox's interpreter: its start and end, and its memory and time limits.
 
-The kernel signals a parent's death only to children that request it, which the interpreter does not. But it signals a
-closed pipe to the pipe's owner: the child holds the reading end, this process alone the other.
+The interpreter must end with this process. The kernel signals a parent's death only to children that request it, and
+the interpreter does not. But the kernel signals a closed pipe to its reader. So the interpreter has the reading end of
+a pipe, and only this process has the other end.
 
-A message of the interpreter needs three times its size while it is read. This process's own limit is lowered meanwhile,
-so a message that is too large fails to be read: a fault of the code.
+Reading a message of the interpreter takes three times its size in memory. Meanwhile this process's own limit is
+lowered, so that reading a message that is too large fails, which is a fault of the code.
 """
 
 import fcntl
@@ -30,60 +31,63 @@ if TYPE_CHECKING:
 GRACE_S = 0.25
 """Seconds beyond its time after which the interpreter is killed."""
 RUNS, BUSY_S = 1_000, 10.0
-"""The runs and the seconds in runs after which an interpreter is replaced; a start takes some 30 ms."""
+"""Number of runs, and seconds in runs, after which an interpreter is replaced; a start takes some 30 ms."""
 _REQUEST_S = 5.0
 _HEADROOM = 96 << 20
-"""Bytes beyond those in use; the client's threads reserve some of them for their stacks."""
+"""Bytes that this process may use beyond those in use; the client's threads need some for their stacks."""
 _SPARE_S = 20
-"""Seconds of an interpreter beside one last run; it is replaced after half of them."""
+"""Seconds of processor time of an interpreter beyond two runs; it is replaced after half of them."""
 
 
 class ParentDeathPipe:
-    """A pipe that kills a child when this process ends, on systems with the signal for it."""
+    """Pipe that has a child process killed when this process ends, on Linux with the signal for it."""
 
     def __init__(self) -> None:
         self._child_end, self._own_end = os.pipe()
 
     @contextmanager
     def share_with_child(self) -> Iterator[None]:
-        """Let a child that starts in this block inherit its end; `attach` it within the block."""
+        """Let a child process that starts in this block inherit the reading end; `attach` it in the block."""
         os.set_inheritable(self._child_end, True)
         try:
             yield
         finally:
             os.close(self._child_end)
 
-    def attach(self, child: int) -> None:
-        """Have the child killed once this process closes its end or ends."""
+    def attach(self, child_pid: int) -> None:
+        """Have the child process killed once this process calls `close` or ends; does nothing if unsupported."""
         if sys.platform == "linux":
             with suppress(OSError):  # kernels in user space lack the signal: the limit remains
-                fcntl.fcntl(self._child_end, fcntl.F_SETOWN, child)
+                fcntl.fcntl(self._child_end, fcntl.F_SETOWN, child_pid)
                 fcntl.fcntl(self._child_end, fcntl.F_SETSIG, signal.SIGKILL)
                 flags = fcntl.fcntl(self._child_end, fcntl.F_GETFL)
                 fcntl.fcntl(self._child_end, fcntl.F_SETFL, flags | os.O_ASYNC)
 
     def close(self) -> None:
-        """Close this end, which kills a child that still runs."""
+        """Close this process's end, which kills an attached child that still runs."""
         os.close(self._own_end)
 
 
 @contextmanager
-def limit_memory_while_reading(expected: int) -> Iterator[None]:
-    """Limit memory in this block to `expected` more bytes and some headroom, if usage is known."""
+def limit_memory_while_reading(expected_bytes: int) -> Iterator[None]:
+    """Limit this process's memory in the block to the present usage, `expected_bytes` and some headroom.
+
+    Does nothing if the system does not report the usage.
+    """
     used = measure_address_space()
     if used is None:
         yield
         return
-    with _lower_limit(resource.RLIMIT_AS, used + expected + _HEADROOM):
+    with _lower_limit(resource.RLIMIT_AS, used + expected_bytes + _HEADROOM):
         yield
 
 
 @contextmanager
 def limit_child_cpu_time(timeout_s: float) -> Iterator[None]:
-    """Limit the processor time of a child that starts in this block.
+    """Limit the processor time of a child process that starts in this block to little above two runs.
 
-    A child whose parent was killed then ends by itself, also where `ParentDeathPipe` does not end it. This process's
-    own time is added, since the limit applies to this process for a moment.
+    So a child whose parent was killed ends even where `ParentDeathPipe` does not work. `timeout_s`: seconds of one run.
+    This process's own time so far is added, because the limit applies to this process during the block.
     """
     with _lower_limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + _SPARE_S + 2 * timeout_s)):
         yield
@@ -101,10 +105,14 @@ def _lower_limit(limit: int, value: int) -> Iterator[None]:
 
 
 class Interpreter:
-    """An interpreter process. `timeout_s`: the time of each run. `busy_s`: the time of all runs together."""
+    """Running interpreter process."""
 
     def __init__(self, folders: Sequence[Path], timeout_s: float, busy_s: float) -> None:
-        """Start the process. Raises `SandboxUnavailable` with the missing part."""
+        """Start the process. Raises `SandboxUnavailable`, which names what is missing.
+
+        `folders`: where to find the program `monty`. `timeout_s`: seconds of each run. `busy_s`: seconds of all runs
+        after which the interpreter is worn.
+        """
         self.timeout_s = timeout_s
         self._runs_left, self._seconds_left = RUNS, busy_s
         self._pool = _pool(folders, timeout_s)
@@ -121,11 +129,12 @@ class Interpreter:
 
     @property
     def is_worn(self) -> bool:
+        """Return True if the process has run so often or so long that it should be replaced."""
         return self._runs_left <= 0 or self._seconds_left <= 0
 
     @contextmanager
     def open_session(self, limits: "ResourceLimits", policy: "OSPolicy") -> Iterator["MontySession"]:
-        """Open an empty namespace, which counts as a run. Raises `Crashed`."""
+        """Open an empty namespace for one run. Raises `Crashed` if the process has died."""
         began = time.monotonic()
         try:
             with self._pool.checkout(limits=limits, assert_message_annotations=False, os_policy=policy) as session:
@@ -137,10 +146,11 @@ class Interpreter:
             self._seconds_left -= time.monotonic() - began
 
     def kill(self) -> None:
-        """Kill it during a run, before its id can be reused; then `close` it."""
+        """Kill the process during a run; call `close` afterwards."""
         os.kill(self._process_id, signal.SIGKILL)
 
     def close(self) -> None:
+        """End the process."""
         self._pool.__exit__(None, None, None)
         self._death_pipe.close()
 
@@ -170,7 +180,7 @@ def _pool(folders: Sequence[Path], timeout_s: float) -> "Monty":
 
 
 def _program_path(folders: Sequence[Path]) -> Path:
-    """Return the interpreter's path from these folders, never from PATH."""
+    """Return the path of the program `monty` in one of the folders; PATH is never searched."""
     for folder in folders:
         if (folder / "monty").is_file():
             return folder / "monty"
@@ -179,5 +189,5 @@ def _program_path(folders: Sequence[Path]) -> Path:
 
 
 def find_script_folders() -> tuple[Path, ...]:
-    """Return this environment's folders of scripts."""
+    """Return the folders in which this Python environment installs programs."""
     return Path(sysconfig.get_path("scripts")), Path(sys.executable).parent

@@ -1,4 +1,4 @@
-"""The jobs of the sandbox: a run of custom code, a self-test, and a disposable sandbox."""
+"""Jobs of a worker with a sandbox (a run of code, a self-test), and a sandbox for few runs."""
 
 import dataclasses
 from functools import lru_cache
@@ -12,15 +12,15 @@ JOB = f"{__name__}:run_code"
 
 @lru_cache(maxsize=1)
 def worker_sandbox() -> MontySandbox:
-    """Return the worker's one sandbox, whose interpreter stays warm between jobs."""
+    """Return this worker's sandbox, created on first use; its interpreter keeps running between jobs."""
     return MontySandbox()
 
 
 def run_code(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run code once.
+    """Run custom code once in this worker's sandbox.
 
-    `payload`: `code`, `context` (the JSON text of input, output and metadata), `limits` (the fields of `Limits`).
-    Returns `{"value", "metrics"}`, or `{"fault": {"kind", "message", "line"}}`. Raises `SandboxUnavailable`.
+    `payload`: `code`, `context` (the result of `Context.as_json`), `limits` (the fields of `Limits`). Returns
+    `{"value": …, "metrics": …}`, or `{"fault": {"kind": …, "message": …, "line": …}}`. Raises `SandboxUnavailable`.
     """
     try:
         returned = worker_sandbox().run(payload["code"], payload["context"], Limits(**payload["limits"]))
@@ -32,7 +32,7 @@ def run_code(payload: dict[str, Any]) -> dict[str, Any]:
 
 _ENOUGH = Limits(memory_mb=64)
 _SHORT = Limits(timeout_ms=250, memory_mb=64)
-"""The limits of endless code; ending code must not fail on a busy machine."""
+"""Limits of endless code only, because code that ends must not time out on a busy machine."""
 _CONTEXT = '[{"question": 6}, {"text": "forty-two"}, {}]'
 
 _DEF = "def evaluate(input, output, metadata):\n    "
@@ -54,9 +54,9 @@ _CASES: tuple[tuple[str, str, Limits, Number | FaultKind], ...] = (
 
 
 def self_test(payload: dict[str, Any]) -> dict[str, Any]:
-    """Run honest code, then forbidden, endless and memory-hungry code, then honest code.
+    """Test this worker's sandbox by honest, forbidden, endless and memory-hungry code.
 
-    `payload` is ignored. Returns `{"ok": bool, "failures": [name, …]}`; a sandbox that cannot run is one failure with
+    `payload` is ignored. Returns `{"ok": bool, "failures": [name, …]}`; a sandbox that cannot run is one failure, with
     the reason. Takes about a second.
     """
     del payload
@@ -75,17 +75,17 @@ def _outcome(code: str, limits: Limits) -> Number | FaultKind | None:
 
 
 MEMORY_MB = 320
-"""Megabytes of a worker beside the code's memory, for the interpreter and for reading its messages."""
+"""Megabytes that a worker needs beside the code's memory, for the interpreter and for reading its messages."""
 
 _GRACE_S = 10.0
-"""Seconds for the interpreter's start, a second attempt after a crash, and large inputs."""
+"""Seconds added to the limit for the interpreter's start, a second attempt after a crash, and large inputs."""
 
 
 class DisposableSandbox:
-    """A sandbox that starts a worker for each run, in tenths of a second: for few runs, on a laptop."""
+    """Sandbox that starts a new worker for each run, in tenths of a second; for few runs, as on a laptop."""
 
     async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
-        """Run code: see `Sandbox.execute`."""
+        """Run the code in a new worker; see `Sandbox.execute`."""
         from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415 workers need no asyncio
         from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobOutOfMemory, JobTimeout  # noqa: PLC0415 see above
 

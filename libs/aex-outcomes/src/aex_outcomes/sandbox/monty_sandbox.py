@@ -1,6 +1,6 @@
-"""The sandbox over pydantic-monty, an interpreter of a Python subset without access to its host.
+"""Sandbox on pydantic-monty, an interpreter of a Python subset without access to the host.
 
-It runs in a confined worker alone: escaped code would still be in a process without network, rights and memory.
+It runs only in a confined worker, so that code that escapes it is still in a process without network and rights.
 """
 
 from collections.abc import Sequence
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
 _SUFFIX = "\nimport json as __json\nevaluate(*__json.loads(__context))"
-"""JSON is read in the sandbox: many times faster than passing objects, and within the code's limits."""
+"""Code that calls `evaluate`. It parses the JSON within the sandbox, which is faster than passing objects."""
 
 _COPIES = 10
-"""Bytes for each passed character: it is encoded, wrapped and sent, up to four bytes each time."""
+"""Bytes of memory for each passed character: it is encoded, wrapped and sent, up to four bytes each time."""
 
 _RECURSION = 1_000
 _KNOWN_GOOD, _NO_CONTEXT = "def evaluate(input, output, metadata): return 1", "[{}, {}, {}]"
 _HARMLESS = frozenset({FaultKind.EXCEPTION, FaultKind.BAD_RESULT, FaultKind.SYNTAX})
-"""Faults that keep the interpreter usable. Limits stop it amid an operation, so it is replaced."""
+"""Faults after which the interpreter stays usable. After another one, which stops it at a limit, it is replaced."""
 
 
 class MontySandbox:
-    """A sandbox over one interpreter process, which is replaced after a limit stopped it.
+    """Sandbox with one interpreter process, which is replaced when a limit has stopped it.
 
-    Each run has its own session: an empty namespace, a fixed clock, a seeded `random`, sleeps that take no time.
+    Each run has an empty namespace, a fixed clock, a seeded `random`, and sleeps that take no time.
     """
 
     def __init__(self, folders: Sequence[Path] | None = None, busy_s: float = BUSY_S) -> None:
-        """Take the folders of the program `monty` (default: this environment's scripts).
+        """Keep the folders with the program `monty`, by default those of this environment's programs.
 
-        `busy_s`: the time in runs after which an interpreter is replaced; at most half of its total limit.
+        `busy_s`: seconds in runs after which an interpreter is replaced; at most half of its limit of processor time.
         """
         self._folders = tuple(folders or find_script_folders())
         self._busy_s = busy_s
@@ -58,24 +58,27 @@ class MontySandbox:
         self.close()
 
     def close(self) -> None:
-        """End the interpreter; a further run starts another."""
+        """End the interpreter process; a later run starts another one."""
         interpreter, self._interpreter = self._interpreter, None
         if interpreter is not None:
             interpreter.close()
 
     async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
-        """Run code: see `Sandbox.execute`. Blocks the thread, since a worker has one job at a time."""
+        """Run the code; see `Sandbox.execute`. Blocks the event loop, because a worker has one job at a time."""
         return self.run(code, context.as_json(), limits)
 
-    def run(self, code: str, context: str, limits: Limits) -> Returned:
-        """Run code over a context of `Context.as_json`. A crash of the interpreter is retried once."""
+    def run(self, code: str, context_json: str, limits: Limits) -> Returned:
+        """Run the code with the arguments of `Context.as_json`; retry once after a crash of the interpreter.
+
+        Raises `CodeFault`, also after a second crash if harmless code runs, else `SandboxUnavailable`.
+        """
         size = len(code.encode("utf-8", "replace"))
         if size > limits.code_bytes:
             raise CodeFault(FaultKind.SYNTAX, f"the code has {size} bytes; the limit is {limits.code_bytes}")
         crash = ""
         for _ in range(2):
             try:
-                return self._attempt(code, context, limits)
+                return self._attempt(code, context_json, limits)
             except Crashed as error:
                 crash = str(error)
         try:
@@ -120,7 +123,7 @@ def _run_session(interpreter: Interpreter, code: str, context: str, limits: Limi
 
 
 def _policy() -> "OSPolicy":
-    """Return the policy under which the same candidate always gets the same values."""
+    """Return the interpreter's policy for time and randomness, by which equal candidates get equal values."""
     return {
         "datetime": datetime(2026, 1, 1, tzinfo=UTC),
         "timezone": "utc",
@@ -130,7 +133,7 @@ def _policy() -> "OSPolicy":
 
 
 def _classify(error: BaseException, code: str, output: PrintedOutput, limits: Limits) -> BaseException:
-    """Return the meaning of a client's exception: the code's fault, a crash, or no sandbox."""
+    """Convert an exception during a run to a `CodeFault`, `Crashed` or `SandboxUnavailable`."""
     if output.is_exceeded:
         return CodeFault(FaultKind.TOO_MUCH_OUTPUT, f"more than {limits.stdout_bytes} bytes were printed")
     fault = error if isinstance(error, CodeFault | Crashed) else classify_client_error(error, code)

@@ -1,4 +1,4 @@
-"""The port of sandboxes: limits, context, result and faults of untrusted Python."""
+"""Port of sandboxes for untrusted Python: limits, arguments, result and faults of a run."""
 
 import json
 import math
@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 MAX_CODE_BYTES = 262_144
 SANDBOX_UNAVAILABLE = "sandbox_unavailable"
-"""The code of a criterion's error when no code could be run."""
+"""Code of a criterion's error if no custom code could be run."""
 
 MAX_DEPTH = 128
-"""Nesting of the text that code gets. The interpreter reads over 150 levels, services accept 64."""
+"""Maximum levels of nesting of the arguments. The interpreter reads over 150, and services accept 64."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _STRINGS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -28,31 +28,33 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one run of custom code.
-
-    `timeout_ms` counts the code's own execution, its module level included; `memory_mb` is the heap of its interpreter.
-    """
+    """Limits of one run of custom code."""
 
     timeout_ms: int = 5_000
+    """Milliseconds of the code's execution, including its module level."""
     memory_mb: int = 256
+    """Megabytes of the interpreter's heap."""
     code_bytes: int = MAX_CODE_BYTES
     result_bytes: int = 65_536
+    """Maximum bytes of the returned metrics as JSON."""
     stdout_bytes: int = 65_536
+    """Maximum bytes that the code may print."""
     max_metrics: int = 64
+    """Maximum entries of a returned dict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The three arguments of `evaluate`: JSON values."""
+    """Arguments of `evaluate` as JSON values."""
 
     input: Mapping[str, Any]
     output: Any
     metadata: Mapping[str, Any]
 
     def as_json(self) -> str:
-        """Return a JSON list of the three. Lone surrogates become U+FFFD, since UTF-8 does not hold them.
+        """Return the three arguments as a JSON list; lone surrogates, which UTF-8 cannot hold, become U+FFFD.
 
-        Raises `ContextNotJson`, also for nesting that the interpreter could not read: a later fault would be ambiguous.
+        Raises `ContextNotJson` if an argument is not JSON or is nested too deeply for the interpreter.
         """
         try:
             text = json.dumps([self.input, self.output, self.metadata], ensure_ascii=False, allow_nan=False)
@@ -64,7 +66,7 @@ class Context:
 
 
 def _depth(text: str) -> int:
-    """Return the nesting depth of JSON text, or an upper bound on a small one."""
+    """Return the nesting depth of JSON text; up to `MAX_DEPTH` it may be an upper bound."""
     opened = text.count("[") + text.count("{")
     if opened <= MAX_DEPTH:
         return opened
@@ -72,19 +74,19 @@ def _depth(text: str) -> int:
 
 
 Number = bool | float | int
-"""A boolean or a finite number; an integer is one that a double holds exactly."""
+"""Boolean or finite number; an integer must be exact as a double."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The result of `evaluate`: one number as `value`, or else the entries of a dict as `metrics`."""
+    """Result of `evaluate`: one number as `value`, or `value` None and the entries of a dict as `metrics`."""
 
     value: Number | None
     metrics: Mapping[str, Number]
 
 
 class FaultKind(StrEnum):
-    """The kinds of faults."""
+    """Kind of a fault of custom code."""
 
     EXCEPTION = "exception"
     TIMEOUT = "timeout"
@@ -95,7 +97,7 @@ class FaultKind(StrEnum):
 
 
 class CodeFault(Exception):
-    """A fault of the code's author. `message` may quote evaluation data; `line` is the code's own."""
+    """Fault of custom code. `message` may quote evaluation data; `line` is a line of the code, or None."""
 
     def __init__(self, kind: FaultKind, message: str, line: int | None = None) -> None:
         super().__init__(f"{kind}: {message}")
@@ -105,25 +107,28 @@ class CodeFault(Exception):
 
 
 class SandboxUnavailable(Exception):
-    """A sandbox that cannot run code now: the platform's fault. The message quotes no data."""
+    """Error of a sandbox that cannot run code now, by the platform's fault; the message quotes no data."""
 
 
 class ContextNotJson(ValueError):
-    """Input that is no JSON or nested too deeply, which no service would accept."""
+    """Error for arguments that are not JSON or are nested too deeply."""
 
 
 class Sandbox(Protocol):
-    """Runs untrusted code that defines `evaluate(input, output, metadata)`."""
+    """Sandbox that runs untrusted code which defines `evaluate(input, output, metadata)`."""
 
     async def execute(self, code: str, context: Context, limits: Limits) -> Returned:
-        """Run the code in a fresh namespace. Raises `CodeFault`, `SandboxUnavailable`, `ContextNotJson`."""
+        """Run the code in a new namespace and return the result of `evaluate`.
+
+        Raises `CodeFault`, `SandboxUnavailable` and `ContextNotJson`.
+        """
         ...
 
 
 def validate_result(value: Any, limits: Limits) -> Returned:
-    """Read the number or the metrics that code returned. Raises `CodeFault` for any other value.
+    """Check and convert the value that code returned. Raises `CodeFault` unless it has only numbers.
 
-    Only two levels are read: the value may be cyclic or vast. No method of a foreign type is called.
+    Only two levels are read, because the value may be cyclic or very large. No method of a foreign type is called.
     """
     if type(value) is dict:
         entries = value["metrics"] if value.keys() == {"metrics"} and type(value["metrics"]) is dict else value

@@ -1,4 +1,4 @@
-"""The check of code for constructs that the sandbox (pydantic-monty 1.4.0) lacks, by line.
+"""Check of custom code for Python constructs that the sandbox (pydantic-monty 1.4.0) does not support.
 
 A test runs every construct and module named here on the interpreter itself.
 """
@@ -17,11 +17,11 @@ MODULES = frozenset(
         "posixpath", "random", "re", "sys", "time", "tomllib", "typing", "unicodedata",
     }
 )  # fmt: skip
-"""The modules that code may import. `os` and `pathlib` handle paths without access to files."""
+"""Modules that code may import. `os` and `pathlib` handle paths without access to files."""
 
 MAX_PROBLEMS = 20
 _MAX_BRACES = 5_000
-"""Braces in code with f-strings: the parser's time is quadratic in the expressions of one."""
+"""Maximum braces in code with f-strings: the parser's time is quadratic in the expressions of one."""
 
 _FSTRING = re.compile(r"""\b[rR]?[fF][rR]?["']""")
 _ARGUMENTS = 3
@@ -36,16 +36,19 @@ _UNSUPPORTED = {
     "TypeAlias": "type aliases",
     "TemplateStr": "template strings",
 }
-"""Name of the syntax node → description. Names, because some nodes are newer than the oldest Python."""
+"""Descriptions of unsupported syntax by name of the node, because some nodes are newer than the oldest Python."""
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 Finding = tuple[int, str, str]
-"""Line, code, message."""
+"""Line number, code and message of a problem; line 0 means the complete code."""
 
 
 def check_code(code: str, path: str = "") -> tuple[Problem, ...]:
-    """Return what keeps code from running in the sandbox, by line; at most `MAX_PROBLEMS`."""
+    """Return the problems that prevent code from running in the sandbox, sorted by line, at most 20.
+
+    The code is parsed and not run. `path`: JSON pointer of the code, for the problems.
+    """
     found = [
         (kind, f"Line {line}: {message}" if line else message)
         for line, kind, message in sorted(set(_findings(code)))[:MAX_PROBLEMS]
@@ -119,7 +122,7 @@ def _plain_member(member: ast.stmt) -> bool:
 
 
 def _module_findings(tree: ast.Module) -> Iterator[Finding]:
-    """Yield findings on `evaluate`: defined, callable with three arguments, and reached."""
+    """Yield problems of the module level: `evaluate` missing or unusable, and `return` statements."""
     returns = [statement for statement in tree.body if isinstance(statement, ast.Return)]
     yield from (_unsupported_finding(each.lineno, "return outside a function") for each in returns)
     found = [each for each in map(_evaluate_binding, tree.body) if each is not None]
@@ -133,7 +136,7 @@ def _module_findings(tree: ast.Module) -> Iterator[Finding]:
 
 
 def _evaluate_binding(statement: ast.stmt) -> ast.stmt | None:
-    """Return the statement if it binds `evaluate` at the module's level, or anywhere within a block."""
+    """Return the module-level statement if it binds the name `evaluate`, also within a block; else None."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return statement if statement.name == "evaluate" else None
     return statement if any(map(_binds_evaluate, ast.walk(statement))) else None

@@ -1,4 +1,4 @@
-"""Check of a submission that reports all its problems at once."""
+"""Checks of submitted works, which report all problems at once."""
 
 from aex_outcomes.submission.appraisal import Appraisals
 from aex_outcomes.submission.check import Checked, check_criteria, check_submission

@@ -1,4 +1,4 @@
-"""Warnings about a valid work and its price range, cached because equal works have equal ones."""
+"""Appraisal of a valid work: the linter's warnings and the price quote, and a cache of both."""
 
 import pickle
 from collections import OrderedDict
@@ -17,31 +17,30 @@ from aex_outcomes.science_lint import lint_science
 from aex_outcomes.submission.findings import CRITERIA
 
 _MAX_KEY_BYTES = 16_384
-"""Bytes of criteria and budget as submitted."""
+"""Maximum bytes of criteria and budget, as submitted, of a work that is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appraisal:
-    """Warnings in the order of the rules, and the exact range of prices."""
+    """Linter's warnings about a valid work, in the order of the rules, and its price quote."""
 
     warnings: tuple[LintWarning, ...]
     quote: Quote
 
 
 Appraise = Callable[[Mapping[str, Any], WorkSubmission, Catalog], Appraisal]
-"""A function that appraises the valid submission that the body, parsed from JSON, describes."""
+"""Function that appraises a valid submission; its first argument is the body as parsed from JSON."""
 
 
 def appraise_work(body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
-    """Return warnings and quote, from one enumeration of feasible outcomes."""
+    """Compute the warnings and the quote of a valid submission; `body` is its JSON as submitted."""
     return _appraisal(submission, _count_items(body, submission), catalog)
 
 
 class Appraisals:
-    """Cache of the appraisals of works without science, by their submitted text, under one catalogue.
+    """Cache of appraisals under one catalogue, called like `appraise_work`; safe for several threads.
 
-    Works with long criteria are not cached, because warnings quote them. Of evaluation data only numbers are kept
-    (`EvaluationCounts`). Safe for several threads.
+    Works with `science` and works with long criteria are computed each time. Of evaluation data only counts are kept.
     """
 
     def __init__(self, max_works: int = 1_024) -> None:
@@ -50,7 +49,7 @@ class Appraisals:
         self._lock = Lock()
 
     def __call__(self, body: Mapping[str, Any], submission: WorkSubmission, catalog: Catalog) -> Appraisal:
-        """Return the appraisal; the catalogue must always be the same."""
+        """Return the appraisal from the cache, or compute and store it; the catalogue must always be the same."""
         counts = _count_items(body, submission)
         content = _cache_key(body, submission, counts)
         if submission.science is not None or len(content) > _MAX_KEY_BYTES:
@@ -67,7 +66,7 @@ class Appraisals:
 
 
 def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, counts: EvaluationCounts) -> bytes:
-    """Return bytes that are equal only for equal appraisals; the pickler writes numbers by their text."""
+    """Return bytes that are equal only for works with equal appraisals; pickle distinguishes 1 from 1.0."""
     numbers = (counts.labels, counts.terms, counts.wordless, _is_verified(submission))
     return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
 

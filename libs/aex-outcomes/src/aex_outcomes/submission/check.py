@@ -1,4 +1,4 @@
-"""Check of a complete submission, and of the part of it that a trial verification has."""
+"""Check of a submitted work, and of the parts of it that a trial verification has."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,14 +22,15 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A usable submission, or all its problems."""
+    """Result of a check: the submission with warnings and quote, or its problems."""
 
     submission: WorkSubmission | None
+    """Parsed submission; None if there are problems."""
     problems: tuple[Problem, ...] = ()
     warnings: tuple[LintWarning, ...] = ()
     quote: Quote | None = None
     only_shape: bool = False
-    """True if all problems are of shape, outside `success_criteria`."""
+    """True if all problems are of missing or wrong fields, and none is in `success_criteria`."""
 
 
 def check_submission(
@@ -41,17 +42,16 @@ def check_submission(
     uploaded: bool = True,
     appraise: Appraise = appraise_work,
 ) -> Checked:
-    """Check a body parsed from JSON. All problems are found at once, and no value is quoted.
+    """Check a submitted work, parsed from JSON, and appraise it if it has no problems.
 
-    `verifiers`: allowed names of `verification.verifier`. `reviewer`: true if peer reviews are available.
-    `uploaded`: true if `science.data` must be uploaded; else a file without a digest causes only a warning.
-    `appraise` returns warnings and quote; an `Appraisals` of the same catalogue caches them.
-    A submission without problems has warnings and a quote.
+    All problems are reported, without quoting values. `verifiers`: allowed names of `verification.verifier`.
+    `reviewer`: peer reviews are available. `uploaded`: `science.data` must name digests of uploads; else a file without
+    a digest causes only a warning. `appraise`: function that returns warnings and quote, such as an `Appraisals`.
     """
     submission, findings = parse_body(body, WorkSubmission)
     if isinstance(body, Mapping):
-        read = submission.success_criteria if submission else None
-        findings += _semantic_findings(body, catalog, reviewer=reviewer, uploaded=uploaded, read=read)
+        parsed = submission.success_criteria if submission else None
+        findings += _semantic_findings(body, catalog, reviewer=reviewer, uploaded=uploaded, parsed=parsed)
         findings += CheckFindings((*_terms_problems(body, verifiers), *check_work_sizes(body, submission)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
@@ -60,7 +60,7 @@ def check_submission(
 
 
 def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> CheckFindings:
-    """Check `success_criteria`, `evaluation`, `science` and `input` of a body that is no submission."""
+    """Check `success_criteria`, `evaluation`, `science` and `input` of a body that is no submitted work."""
     models: dict[str, type[BaseModel]] = {
         "success_criteria": SuccessCriteria,
         "evaluation": Evaluation,
@@ -81,15 +81,15 @@ def _semantic_findings(
     *,
     reviewer: bool,
     uploaded: bool = True,
-    read: SuccessCriteria | None = None,
+    parsed: SuccessCriteria | None = None,
 ) -> CheckFindings:
-    criteria = check_body_criteria(body, catalog, reviewer=reviewer, read=read)
+    criteria = check_body_criteria(body, catalog, has_reviewer=reviewer, parsed=parsed)
     science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded)
     return CheckFindings((*criteria, *check_evaluation_data(body, catalog), *science))
 
 
 def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
-    """Parse a body; return the model, or None with the problems of its shape."""
+    """Validate a body into a model; return the model, or None with the problems found by validation."""
     try:
         return model.model_validate(body), CheckFindings()
     except ValidationError as error:
@@ -97,7 +97,7 @@ def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
 
 
 def _field_problems(body: Mapping[str, Any], name: str, model: type[BaseModel]) -> list[Problem]:
-    """Return the problems of a field that may be left out, or null."""
+    """Return the problems of an optional field of a body."""
     value = body.get(name)
     try:
         if value is not None:

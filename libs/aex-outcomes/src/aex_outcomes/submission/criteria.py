@@ -1,4 +1,4 @@
-"""Check of criteria against the catalogue: known metrics, fitting types, and evaluation data for each."""
+"""Check of a body's criteria against the catalogue: known metrics, metric types, evaluation data."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,28 +34,31 @@ SCIENCE_METRICS = frozenset(
     }
 )  # fmt: skip
 EXPECTED_OUTCOME = "expected_outcome"
-"""Secret of a work's `science`."""
+"""Field of a work's `science` that agents must not read."""
 MAX_CRITERIA_CHECKED = 100
+"""Maximum of criteria that are checked one by one."""
 MAX_NAME = 128
+"""Maximum characters of a metric's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The rest of the body and the catalogue, with the work's own statistics, for the check of criteria."""
+    """Other parts of the body, and the catalogue, for the check of a criterion."""
 
     evaluation: Mapping[str, Any]
     science: Any
     catalog: Catalog
+    """Catalogue with the work's own statistics."""
     has_reviewer: bool
 
 
 def check_body_criteria(
-    body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False, read: SuccessCriteria | None = None
+    body: Mapping[str, Any], catalog: Catalog, *, has_reviewer: bool = False, parsed: SuccessCriteria | None = None
 ) -> Iterator[Problem]:
-    """Yield the problems of a body's criteria beyond their shape; criteria of a wrong shape are skipped.
+    """Yield problems of a body's criteria that the model does not find; malformed criteria are skipped.
 
-    `reviewer`: true if peer reviews are available, for the metrics that need one. `read`: the body's parsed criteria,
-    where their shape is known to be right.
+    `has_reviewer`: peer reviews are available, which some metrics need. `parsed`: the body's criteria if they are
+    already validated.
     """
     criteria = body.get("success_criteria")
     listed = criteria.get("criteria") if isinstance(criteria, Mapping) else None
@@ -66,9 +69,9 @@ def check_body_criteria(
         yield Problem(path=f"{CRITERIA}/criteria", code="too_many_criteria", message=message)
     evaluation, science = body.get("evaluation"), body.get("science")
     evaluation_data = evaluation if isinstance(evaluation, Mapping) else {}
-    context = _Context(evaluation_data, science, catalog.with_statistics(parse_valid_statistics(science)), reviewer)
-    parsed = read.criteria if read else map(_parse_criterion, listed)
-    checked = list(islice(zip(listed, parsed, strict=False), MAX_CRITERIA_CHECKED))
+    context = _Context(evaluation_data, science, catalog.with_statistics(parse_valid_statistics(science)), has_reviewer)
+    parsed_each = parsed.criteria if parsed else map(_parse_criterion, listed)
+    checked = list(islice(zip(listed, parsed_each, strict=False), MAX_CRITERIA_CHECKED))
     yield from _duplicates([criterion for _, criterion in checked])
     for position, (raw, criterion) in enumerate(checked):
         metric = raw.get("metric") if isinstance(raw, Mapping) else None
@@ -77,7 +80,7 @@ def check_body_criteria(
 
 
 def _duplicates(listed: Sequence[SuccessCriterion | None]) -> Iterator[Problem]:
-    """Yield equal criteria among those of a right shape; the model reports them where all have one."""
+    """Yield a problem for each repeated criterion if some are malformed; else the model reports them."""
     if None not in listed:
         return
     first_of: dict[str, int] = {}
@@ -92,7 +95,7 @@ def _duplicates(listed: Sequence[SuccessCriterion | None]) -> Iterator[Problem]:
 
 
 def _parse_criterion(raw: Any) -> SuccessCriterion | None:
-    """Return the criterion, or None: problems of its shape are reported separately."""
+    """Return the criterion; None if it is malformed, which is reported elsewhere."""
     try:
         return SuccessCriterion.model_validate(raw)
     except ValidationError:
@@ -147,7 +150,7 @@ def _unknown_metric(metric: str, path: str, context: _Context) -> Problem | None
 def _threshold_problems(
     criterion: SuccessCriterion, path: str, needs: Collection[str], catalog: Catalog
 ) -> Iterator[Problem]:
-    """Yield problems of a threshold whose terms or schema the metric does not take, or are invalid."""
+    """Yield problems of terms or a schema in the threshold that are invalid or not for this metric."""
     supplied = supplied_evaluation(criterion)
     if not supplied:
         return
@@ -163,7 +166,10 @@ def _threshold_problems(
 
 
 def check_evaluation_data(body: Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
-    """Yield the extractors' problems with the evaluation data, and evaluation data that agents could read."""
+    """Yield problems of a body's evaluation data: those that extractors find, and data in the input.
+
+    Evaluation data in `input` are a problem, because agents read the input.
+    """
     evaluation, work_input = body.get("evaluation"), body.get("input")
     if isinstance(evaluation, Mapping):
         for extractor in catalog.extractors.values():

@@ -1,4 +1,4 @@
-"""Problems that checks find, separated by shape and meaning."""
+"""Problems that checks of a body find, and conversion of pydantic's errors to problems."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,22 +12,24 @@ from aex_outcomes.json_values import MISSING, join_pointer
 
 CRITERIA = "/success_criteria"
 _METRIC_ERRORS = frozenset({"unknown_metric", "invalid_metric_type"})
-"""Errors of a criterion that make problems of its threshold meaningless."""
+"""Codes of a criterion's problems that make problems of its threshold meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckFindings:
-    """Problems by kind. Within `success_criteria` every problem is semantic, also one of shape."""
+    """Problems of a body in two kinds, which decide the status of the answer; `+` joins two of these."""
 
     semantic: tuple[Problem, ...] = ()
+    """Problems of meaning, and all problems within `success_criteria`."""
     shape: tuple[Problem, ...] = ()
+    """Problems of missing or wrong fields elsewhere."""
 
     def __add__(self, other: "CheckFindings") -> "CheckFindings":
         return CheckFindings(self.semantic + other.semantic, self.shape + other.shape)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Return all problems, each once, in the order of their paths."""
+        """Return all problems, each once, sorted by path; without those of thresholds of unknown metrics."""
         found = {*self.semantic, *self.shape}
         criteria_in_error = {each.path.rpartition("/")[0] for each in found if each.code in _METRIC_ERRORS}
         thresholds = {f"{criterion}/threshold" for criterion in criteria_in_error}
@@ -36,7 +38,7 @@ class CheckFindings:
 
 
 def classify_problems(problems: Iterable[Problem]) -> CheckFindings:
-    """Separate problems of shape by their position."""
+    """Return validation problems as findings: semantic within `success_criteria`, else of shape."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
     return CheckFindings(inside, tuple(each for each in listed if not _in_criteria(each.path)))
@@ -47,15 +49,15 @@ def _in_criteria(path: str) -> bool:
 
 
 def convert_validation_error(
-    error: ValidationError, body: Any, root: str = "", most: int | None = None, model: Any = None
+    error: ValidationError, body: Any, root: str = "", max_problems: int | None = None, model: Any = None
 ) -> list[Problem]:
-    """Convert pydantic's errors, or the first `most`, to problems without values of the body.
+    """Convert pydantic's errors about a body to problems that quote no value, at most `max_problems`.
 
-    `model` is the type that the body was to have: an unknown field is answered with its fields.
-    Where a field takes several kinds, pydantic reports each kind's errors under tags. The tags are dropped, and so are
-    errors for which a deeper error of the same value exists.
+    `root`: JSON pointer of the body. `model`: type that the body should have; its fields are named if a field is
+    unknown. Where a field may have several types, pydantic puts tags into the location of an error. They are removed,
+    and so are errors for which there is a more specific error of the same value.
     """
-    found = [_convert(each, body, root, model) for each in error.errors(include_url=False)[:most]]
+    found = [_convert(each, body, root, model) for each in error.errors(include_url=False)[:max_problems]]
     paths = [problem.path for _, problem in found]
     enclosing = {path[:end] for path in paths for end, character in enumerate(path) if character == "/"}
     reported: set[str] = set()
@@ -68,7 +70,7 @@ def convert_validation_error(
 
 
 def _convert(error: Any, body: Any, root: str, model: Any) -> tuple[bool, Problem]:
-    """Return True for an error whose pydantic location has tags, and the error as a problem."""
+    """Return the error as a problem, after True if its pydantic location has tags."""
     location = error_location(error)
     segments = _real_segments(location, body, missing=error["type"] == "missing")
     problem = Problem(path=root + join_pointer(*segments), code=error["type"], message=message_of(error, model))
@@ -76,7 +78,7 @@ def _convert(error: Any, body: Any, root: str, model: Any) -> tuple[bool, Proble
 
 
 def _real_segments(loc: tuple[int | str, ...], body: Any, *, missing: bool) -> list[int | str]:
-    """Return the segments of a pydantic location that lead through the body, and a missing field's name."""
+    """Return the segments of a pydantic location without tags; a missing field's name is the last."""
     segments: list[int | str] = []
     for position, segment in enumerate(loc):
         inner = _step(body, segment)

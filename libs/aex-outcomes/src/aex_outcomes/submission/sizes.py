@@ -1,4 +1,4 @@
-"""Sizes of a work as it is stored, without its evaluation data, of its criteria and of each threshold."""
+"""Size limits of a work as stored without its evaluation data, of its criteria and of thresholds."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,12 +13,12 @@ from aex_outcomes.submission.findings import CRITERIA
 MAX_THRESHOLD_BYTES = 262_144
 MAX_CRITERIA_BYTES = 1_000_000
 MAX_WORK_BYTES = 4_000_000
-"""Limits of canonical bytes. A kB is 1,024 bytes and a MB 1,000,000, as of bodies and uploads."""
+"""Maximum bytes of a threshold, of the criteria and of a work in canonical JSON. A kB has 1,024 bytes, a MB 10^6."""
 _SCALARS = bool | int | float | None
 
 
 def check_work_sizes(body: Mapping[str, Any], submission: WorkSubmission | None) -> Iterator[Problem]:
-    """Yield the problems of a work's sizes; parts of a wrong shape are measured as they came."""
+    """Yield a problem for a work, criteria or threshold that is too large; `submission`: if it is valid."""
     work = _stored_work(body, submission)
     size = _count_bytes(work)
     if 0 < size <= MAX_THRESHOLD_BYTES:
@@ -32,7 +32,7 @@ def check_work_sizes(body: Mapping[str, Any], submission: WorkSubmission | None)
 
 
 def check_criteria_sizes(raw: Any) -> Iterator[Problem]:
-    """Yield the problems of the sizes of criteria, which may have any shape."""
+    """Yield a problem for criteria or a threshold that is too large. `raw`: criteria as sent."""
     criteria = _stored_criteria(raw)
     size = _count_bytes(criteria)
     if size > MAX_CRITERIA_BYTES:
@@ -50,7 +50,7 @@ def check_criteria_sizes(raw: Any) -> Iterator[Problem]:
 
 
 def _stored_work(body: Mapping[str, Any], submission: WorkSubmission | None) -> dict[str, Any]:
-    """Return the work as agents read it, without the secrets, which lie in a blob."""
+    """Return the work as agents read it, without its secrets, which are stored elsewhere."""
     if submission is not None:
         science = submission.science.without_secrets() if submission.science else None
         return submission.model_copy(update={"evaluation": None, "science": science}).model_dump(mode="json")
@@ -62,7 +62,7 @@ def _stored_work(body: Mapping[str, Any], submission: WorkSubmission | None) -> 
 
 
 def _stored_criteria(raw: Any) -> Any:
-    """Return criteria with their defaults; those of a wrong shape as they came."""
+    """Return the criteria with defaults filled in; malformed ones as sent."""
     try:
         return json_form(SuccessCriteria.model_validate(raw))
     except (ValidationError, NotCanonical):
@@ -70,7 +70,7 @@ def _stored_criteria(raw: Any) -> Any:
 
 
 def _count_bytes(value: Any) -> int:
-    """Return the canonical bytes of a value; 0 for one that is not JSON, which is refused for that."""
+    """Return the bytes of a value in canonical JSON; 0 for a scalar, and for a value that is not JSON."""
     try:
         return 0 if isinstance(value, _SCALARS) else len(canonical_bytes(value))
     except NotCanonical:

@@ -1,4 +1,4 @@
-"""Verification request without a contract: criteria, evaluation data, science and output in one body."""
+"""Trial verification without a contract: criteria, evaluation data, science and output in one body."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,28 +18,25 @@ from aex_outcomes.submission.science import check_data_files, first_list_items
 
 
 class Trial(Candidate):
-    """A candidate with everything that grading needs, without a contract."""
+    """Candidate with everything that its verification needs, without a contract."""
 
     success_criteria: SuccessCriteria | None = None
     input: dict[str, Any] = {}
     evaluation: Evaluation | None = None
     domain: WorkDomain = GENERAL
-    """Domain of the work, used where `science` names none."""
+    """Domain of the work, which applies if `science` names none."""
     science: Science | None = None
     platform_latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     """Latency that the platform would have measured; criteria on `platform_latency_ms` need it."""
 
 
 class VerifyRequest(Trial):
-    """Body of `POST /v1/verify`, with artifacts and `data` inline.
-
-    Uploads, such as those of `science`, are refused.
-    """
+    """Body of `POST /v1/verify`, whose artifacts and `data` have their content; uploads are refused."""
 
     success_criteria: SuccessCriteria | None = None
-    """Optional where `science` decides."""
+    """Optional with `science`."""
     data: Annotated[tuple[Artifact, ...], Field(max_length=10)] = ()
-    """The consumer's own raw data, inline: recomputation prefers them to the artifacts."""
+    """The consumer's own raw data, which recomputation prefers to the artifacts."""
 
 
 T = TypeVar("T", bound=Trial)
@@ -48,26 +45,33 @@ _MAX_CHECKED = 50
 
 @dataclass(frozen=True, slots=True)
 class CheckedTrial(Generic[T]):
-    """A usable request, or all its problems."""
+    """Result of a check: the request, or its problems."""
 
     request: T | None
+    """Parsed request; None if there are problems."""
     problems: tuple[Problem, ...] = ()
     only_shape: bool = False
-    """True if all problems are of shape, outside `success_criteria`."""
+    """True if all problems are of missing or wrong fields, and none is in `success_criteria`."""
 
 
 def check_verify_request(body: Any, catalog: Catalog, *, has_reviewer: bool = False) -> CheckedTrial[VerifyRequest]:
-    """Check a body parsed from JSON: all problems at once, without values. `reviewer`: reviews exist."""
+    """Check a body of `POST /v1/verify`, parsed from JSON, and report all problems without quoting values.
+
+    `has_reviewer`: peer reviews are available.
+    """
     return check_trial(body, catalog, VerifyRequest, has_reviewer=has_reviewer)
 
 
-def check_trial(body: Any, catalog: Catalog, kind: type[T], *, has_reviewer: bool = False) -> CheckedTrial[T]:
-    """Check a trial of any kind; only a `VerifyRequest` is checked for its `data`."""
-    request, findings = parse_body(body, kind)
+def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewer: bool = False) -> CheckedTrial[T]:
+    """Check a trial verification's body, parsed from JSON, against a model; see `check_verify_request`.
+
+    Only a `VerifyRequest` must have criteria or `science`, and is checked for its `data`.
+    """
+    request, findings = parse_body(body, trial_type)
     if isinstance(body, Mapping):
         findings += check_criteria(body, catalog, reviewer=has_reviewer)
         findings += CheckFindings(
-            (*_upload_problems(body, "artifacts"), *(_request_problems(body) if kind is VerifyRequest else ()))
+            (*_upload_problems(body, "artifacts"), *(_request_problems(body) if trial_type is VerifyRequest else ()))
         )
     if request is None or findings.problems:
         return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
@@ -75,7 +79,7 @@ def check_trial(body: Any, catalog: Catalog, kind: type[T], *, has_reviewer: boo
 
 
 def _upload_problems(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
-    """Yield a problem for each file by digest: uploads belong to works and contracts."""
+    """Yield a problem for each file that names the digest of an upload: only works and contracts may."""
     for position, each in enumerate(first_list_items(body, part)[:_MAX_CHECKED]):
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"
