@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,37 @@ def unknown_in(command: str) -> list[str]:
             return [word]
         part = part.get_command(None, word)
     options = {option for parameter in part.params for option in parameter.opts} | OF_ALL
-    return [option for option in re.findall(r"(?<!\S)--[a-z-]+", command) if option not in options]
+    unknown = [option for option in re.findall(r"(?<!\S)--[a-z-]+", command) if option not in options]
+    return unknown + [
+        f"{option} {value}" for option, value in _values_in(command) if not _is_allowed(part, option, value)
+    ]
+
+
+def _values_in(command: str) -> list[tuple[str, str]]:
+    """Return the options with plain values; variables and placeholders are none."""
+    return re.findall(r"(?<!\S)(--[a-z-]+)[ =]([a-z0-9][\w.-]*)(?!\S)", command)
+
+
+def _is_allowed(command: Any, option: str, value: str) -> bool:
+    """Return whether an option is a switch, takes any value, or has this choice."""
+    kinds = [each.type_descriptor.annotation for each in command.params if option in each.opts]
+    choices = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum)]
+    return all(value in {str(each.value) for each in kind} for kind in choices)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("token --role consumer --sub acme", []),
+        ("token --role judge --sub acme", ["--role judge"]),
+        ("token --rule consumer", ["--rule"]),
+        ("tokens", ["tokens"]),
+        ("outbox list|drop", ["drop"]),
+        ("outcomes export --format $FORMAT", []),
+    ],
+)
+def test_unknown_words_options_and_choices_are_found(command: str, expected: list[str]) -> None:
+    assert unknown_in(command) == expected
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)

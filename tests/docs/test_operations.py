@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -48,6 +49,20 @@ def test_documented_backup_is_restored_with_its_settlements(tmp_path: Path, star
         finance = Caller(restored, parties.finance.id, parties.finance.token)  # the key is in the copy, too
         assert finance.read("settlement", f"/v1/settlements/{contract_id}") == settled
         assert restored.breakdowns() == []
+
+
+def test_documented_key_signs_tokens(tmp_path: Path) -> None:
+    (make_key,) = re.findall(r"`(openssl genpkey [^`]+)`", text_of(READ_ALONG[0]))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    completed = subprocess.run(
+        ["bash", "-eu", "-c", f"{make_key}; AEX_KEY_FILE=key.pem aex token --role consumer --sub acme"],
+        cwd=tmp_path,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.count(".") == 2, completed.stderr
 
 
 @pytest.fixture

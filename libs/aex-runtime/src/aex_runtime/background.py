@@ -146,11 +146,19 @@ class Background:
             queue = (GaugeSpec("aex_queue_oldest_seconds", "Age of the oldest event not yet handled", oldest),)
         return (
             *queue,
-            GaugeSpec("aex_dead_letters", "Messages given up on and not yet replayed, 1000 at most", dead_letters),
-            GaugeSpec("aex_events_failing_seconds", "For how long events have only failed here", self._failing_s),
+            GaugeSpec(
+                "aex_dead_letters",
+                "Messages that no handler could process and nobody has replayed, 1000 at most",
+                dead_letters,
+            ),
+            GaugeSpec(
+                "aex_events_failing_seconds",
+                "Time for which every event that this process handled has failed",
+                self._failing_s,
+            ),
             GaugeSpec("aex_outbox_parked", "Events that the bus refused, 1000 at most", parked),
             GaugeSpec("aex_outbox_oldest_seconds", "Age of the oldest event not yet published", unpublished_s),
-            GaugeSpec("aex_timers_overdue_seconds", "How late the timer is that should have fired first", late_s),
+            GaugeSpec("aex_timers_overdue_seconds", "Delay of the timer that is due first", late_s),
         )
 
     async def _keep_running(self, name: str, run: BackgroundTask) -> None:

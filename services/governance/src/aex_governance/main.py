@@ -47,7 +47,7 @@ def create_app(
             ),
             GaugeSpec(
                 "aex_holds_oldest_seconds",
-                "How long the first hold has waited for an operator",
+                "Waiting time of the oldest hold",
                 partial(read_longest_wait_s, deps),
             ),
         ],

@@ -13,7 +13,7 @@ FLAGS_TOTAL = CounterSpec(
     "aex_flags_total", "Flags that were raised, by the rule", {"rule": tuple(r.name for r in RULES)}
 )
 HOLDS_OPENED_TOTAL = CounterSpec(
-    "aex_holds_opened_total", "Attempts that were put before the operators", {"cause": tuple(HoldCause)}
+    "aex_holds_opened_total", "Attempts that were held for an operator", {"cause": tuple(HoldCause)}
 )
 HOLDS_DECIDED_TOTAL = CounterSpec("aex_holds_decided_total", "Holds that were decided", {"decision": tuple(Decision)})
 MEASURES: tuple[Spec, ...] = (VALIDATIONS_TOTAL, FLAGS_TOTAL, HOLDS_OPENED_TOTAL, HOLDS_DECIDED_TOTAL)

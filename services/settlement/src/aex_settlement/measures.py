@@ -7,12 +7,12 @@ TRANSACTIONS_TOTAL = CounterSpec(
     "aex_ledger_transactions_total", "Transactions that were posted", {"kind": tuple(TransactionKind)}
 )
 SETTLEMENT_LAG_SECONDS = HistogramSpec(
-    "aex_settlement_lag_seconds", "From an outcome's commit until it was settled", buckets=LONG_S
+    "aex_settlement_lag_seconds", "Time from an outcome's commit until it was settled", buckets=LONG_S
 )
 REFUSED_TOTAL = CounterSpec(
-    "aex_settlements_refused_total", "Deliveries of outcomes that were not settled: they do not add up"
+    "aex_settlements_refused_total", "Deliveries of outcomes that were refused because their amounts do not add up"
 )
 SEAL_LAG_SECONDS = HistogramSpec(
-    "aex_seal_lag_seconds", "From the commit of a batch's oldest transaction until its seal", buckets=LONG_S
+    "aex_seal_lag_seconds", "Time from the commit of a batch's oldest transaction until its seal", buckets=LONG_S
 )
 MEASURES: tuple[Spec, ...] = (TRANSACTIONS_TOTAL, SETTLEMENT_LAG_SECONDS, REFUSED_TOTAL, SEAL_LAG_SECONDS)

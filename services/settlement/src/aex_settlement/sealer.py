@@ -112,7 +112,7 @@ class Sealer:
             ),
             GaugeSpec(
                 "aex_journal_refused",
-                "Transactions that cannot be sealed as they or their companions were altered, as this process last saw",
+                "Transactions that the last run could not seal, because they or others of their batch were altered",
                 self._count_refused,
             ),
             *(

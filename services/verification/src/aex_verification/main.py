@@ -85,7 +85,7 @@ def create_app(
         required_parts={"workers": lambda: resources.candidates.missing},
         optional_parts={"sandbox": lambda: resources.sandbox.missing},
         gauges=[
-            GaugeSpec("aex_sandbox_up", "Whether custom metrics are served: 1 or 0", resources.sandbox.is_up),
+            GaugeSpec("aex_sandbox_up", "1 if custom metrics are computed here, else 0", resources.sandbox.is_up),
             GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.subscribers.count),
         ],
         measures=(*MEASURES, times.seconds),

@@ -22,17 +22,19 @@ CONTRACTS_ENDED_TOTAL = CounterSpec(
     "aex_contracts_ended_total", "Contracts that became final", {"status": tuple(sorted(FINAL_STATUSES))}
 )
 VERIFICATION_SECONDS = HistogramSpec(
-    "aex_verification_seconds", "Judging one candidate, science and named verifier included", buckets=(*SHORT_S, 120.0)
+    "aex_verification_seconds",
+    "Duration of grading one candidate, with science and named verifier",
+    buckets=(*SHORT_S, 120.0),
 )
 VERDICT_LAG_SECONDS = HistogramSpec(
-    "aex_verdict_lag_seconds", "From a candidate's receipt until its verdict was committed", buckets=LONG_S
+    "aex_verdict_lag_seconds", "Time from a candidate's receipt until its verdict was committed", buckets=LONG_S
 )
 _LONGEST_S = 3_600.0
 """Longest duration that is recorded, in seconds; one absurd value would dominate the sum."""
 UNAVAILABLE, REFUSED = "unavailable", "refused"
 GOVERNANCE_SECONDS = HistogramSpec(
     "aex_governance_seconds",
-    "Asking governance about an attempt, by its answer",
+    "Duration of a call to governance about an attempt, by its answer",
     {"answer": (Action.ALLOW, Action.HOLD, Action.REJECT, REFUSED, UNAVAILABLE)},
 )
 MEASURES: tuple[Spec, ...] = (
@@ -51,7 +53,7 @@ class ExtractionTimes:
         """Create the histogram with one label for each extractor's section of the configuration."""
         self.seconds = HistogramSpec(
             "aex_extraction_seconds",
-            "In one extractor for one candidate, by the section that configures it",
+            "Duration of one extractor on one candidate, by its section in the configuration",
             {"extractor": tuple(sorted(sections))},
         )
         self._measures, self._sections = measures, frozenset(sections)

@@ -40,7 +40,9 @@ class EventMeasures:
         self.deliveries = CounterSpec(
             "aex_event_deliveries_total", "Deliveries of events, by their result", {**labels, "result": RESULTS}
         )
-        self.age = HistogramSpec("aex_event_age_seconds", "From an event's commit until it was handled", labels, LONG_S)
+        self.age = HistogramSpec(
+            "aex_event_age_seconds", "Time from an event's commit until it was handled", labels, LONG_S
+        )
         self.handling = HistogramSpec("aex_event_handling_seconds", "Duration of an event's handler", labels)
 
     def specs(self) -> tuple[Spec, ...]:

@@ -15,7 +15,9 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.measures import UNMEASURED, CounterSpec, Measures
 
 RETRY_AFTER_S = 1
-RATE_LIMITED = CounterSpec("aex_rate_limited_requests_total", "Requests refused: their caller sent too many")
+RATE_LIMITED = CounterSpec(
+    "aex_rate_limited_requests_total", "Requests that were refused because their caller sent too many"
+)
 _LOG_INTERVAL_S = 60.0
 """Seconds in which the refusals of one principal are logged once."""
 _log = structlog.get_logger(__name__)

@@ -16,7 +16,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from aex_runtime.measures import CounterSpec, HistogramSpec, Spec
 
 Reading = Callable[[], Awaitable[float]]
-REQUESTS = CounterSpec("aex_http_requests_total", "Requests answered", {"method": (), "route": (), "status": ()})
+REQUESTS = CounterSpec(
+    "aex_http_requests_total", "Requests that were answered", {"method": (), "route": (), "status": ()}
+)
 REQUEST_SECONDS = HistogramSpec(
     "aex_http_request_seconds",
     "Time to answer a request",
