@@ -148,7 +148,7 @@ class Background:
             *queue,
             GaugeSpec(
                 "aex_dead_letters",
-                "Messages that no handler could process and nobody has replayed, 1000 at most",
+                "Dead letters that were not replayed yet, 1000 at most",
                 dead_letters,
             ),
             GaugeSpec(
