@@ -27,6 +27,7 @@ from tests.e2e.science import (
     science_work,
     upload,
 )
+from tests.libs.outcomes.science.conditions import MIXED_MEAN, TWO
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -79,6 +80,27 @@ def test_the_consumers_own_data_beat_a_forged_artifact(parties: Parties) -> None
     until_status(parties.agent, contract_id, "passed")
     result = parties.consumer.read("verification", f"/v1/outcomes/{contract_id}")["verification_result"]
     assert result["provenance"]["values_consistent"] == "computed"
+
+
+@EMBEDDED_ALONE
+def test_mean_over_two_conditions_is_not_paid_and_means_of_each_are(parties: Parties) -> None:
+    digest = upload(parties.consumer, "work-publisher", TWO.replace(",A,", ",canary,").encode())
+    data = {"data": [{"name": "own.csv", "sha256": digest}], "statistics": []}
+    criteria = {"criteria": [CONSISTENT]}
+    contract_id = science_contract(parties, data, verification={"max_attempts": 2}, success_criteria=criteria)
+    attempt = claim(parties, contract_id, {"mean_fitness": MIXED_MEAN})
+    assert attempt["verdict"] == "rejected"
+    [seen] = science_of(parties.agent, contract_id, attempt["attempt_id"])["mixed_groups"]
+    assert (seen["measured"], seen["column"], "groups" in seen) == ("mut_score", "condition", False)
+    feedback = parties.agent.read("verification", f"/v1/contracts/{contract_id}")["last_feedback"]
+    assert "own.csv: mixed_groups: mut_score by condition" in feedback
+    assert "canary" not in json.dumps(attempt) + feedback
+    [all_seen] = science_of(parties.operator, contract_id, attempt["attempt_id"])["mixed_groups"]
+    assert [(each["value"], each["n"], round(each["mean"], 3)) for each in all_seen["groups"]] == [
+        ("B", 709, 23.6), ("canary", 709, -0.714),
+    ]  # fmt: skip
+    each_mean = {"mean_fitness[condition=canary]": -0.714, "mean_fitness[condition=B]": 23.6}
+    assert claim(parties, contract_id, each_mean)["verdict"] == "passed"
 
 
 def test_an_uploaded_artifact_serves_as_one_that_is_sent_along(parties: Parties) -> None:

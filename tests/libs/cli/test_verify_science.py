@@ -11,6 +11,7 @@ from aex_models.contract import Candidate
 from aex_models.results import VerificationResult
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from tests.libs.cli.test_verify import CommandBench
+from tests.libs.outcomes.science.conditions import MEANS, MIXED_MEAN, TWO
 from tests.libs.outcomes.science.fitness import CSV, DOMAIN, FORGED, MEAN_SPEC, csv_of
 
 WORK: dict[str, Any] = {
@@ -76,6 +77,22 @@ def test_consumers_data_replace_the_agents_forged_ones(
     assert code == expected
     assert f"{result} consumer's" in out
     assert "yes 1 – computed" in out
+
+
+def test_mean_over_two_conditions_is_rejected_with_the_groups_and_means_of_each_pass(bench: CommandBench) -> None:
+    criterion = {"metric": "value_mismatches", "metric_type": "count", "comparison": "eq", "threshold": 0}
+    bench.file("work.json", {"domain": DOMAIN, "science": {}, "success_criteria": {"criteria": [criterion]}})
+    bench.file("two.csv", TWO)
+    bench.file("mixed.json", {"mean_fitness": MIXED_MEAN})
+    code, out, _ = verify(bench, claims="mixed.json", artifact="two.csv")
+    assert code == 1
+    assert "science mixed_groups (mean_fitness)" in out
+    groups = "A (n 709, mean -0.714, median -0.7"
+    assert f"groups scores.csv: mixed_groups: mut_score by condition: {groups}" in out.replace("\n", " ")
+    bench.file("each.json", {f"mean_fitness[condition={name}]": mean for name, mean in MEANS.items()})
+    code, out, _ = verify(bench, claims="each.json", artifact="two.csv")
+    assert code == 0
+    assert "mean_fitness[condition=B] 23.6 23.6 " in out
 
 
 def test_decimals_of_a_claim_count(bench: CommandBench) -> None:

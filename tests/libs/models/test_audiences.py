@@ -14,7 +14,15 @@ from aex_models.contract_events import ContractEvent, ContractEventType
 from aex_models.cost import cost
 from aex_models.evaluation import EVALUATION_KEYS, CustomMetric, Evaluation, GroundTruth
 from aex_models.events import TOPICS, ContractAwarded
-from aex_models.examination import DataOwner, DomainViolation, Examination, Fault, Recomputed, ValueMismatch
+from aex_models.examination import (
+    DataOwner,
+    DomainViolation,
+    Examination,
+    Fault,
+    MixedGroups,
+    Recomputed,
+    ValueMismatch,
+)
 from aex_models.governance import Flag, GovernanceResult, KeywordStats, Party
 from aex_models.outcome import BillingImpact, OutcomeRecord
 from aex_models.results import CriterionError, CriterionResult, Provenance, VerificationResult
@@ -307,6 +315,25 @@ def test_unpaid_consumer_sees_only_the_verdict() -> None:
     assert "candidate_hash" not in unpaid["verification_result"]
 
 
+def mixed_groups(*, secret: bool = False, value: str = "canary-group") -> MixedGroups:
+    groups = [{"value": value, "n": 9, "mean": 0.987, "median": 0.987}]
+    where = [{"column": "condition", "op": "eq", "value": f"({value})"}]
+    columns = {"measured": "mut_score", "column": "condition", "artifact": "own.csv", "secret": secret}
+    return MixedGroups.model_validate({"rule": "range", "groups": groups, "where": where, **columns})
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_agent_sees_groups_of_its_own_data_and_only_columns_of_the_consumers(secret: bool) -> None:
+    judged = result(science=ScienceResult(passed=False, mixed_groups=(mixed_groups(secret=secret),)))
+    for level in (FeedbackLevel.CRITERIA, FeedbackLevel.FULL):
+        [seen] = project(judged, Audience.AGENT, Disclosure(level=level))["science"]["mixed_groups"]
+        assert (seen["rule"], seen["measured"], seen["column"]) == ("range", "mut_score", "condition")
+        assert ("canary-group" in str(seen)) is (not secret or level is FeedbackLevel.FULL)
+    assert "canary-group" in str(project(judged, Audience.CONSUMER, Disclosure(output=True)))
+    for audience in (Audience.SERVICE, Audience.FINANCE):
+        assert "mixed_groups" not in project(judged, audience)["science"]
+
+
 texts = st.text(max_size=8)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 provenances = st.sampled_from(Provenance)
@@ -328,6 +355,7 @@ def encoded_results(draw: st.DrawFn) -> VerificationResult:
         warnings=draw(st.lists(st.builds(GateReason, code=texts), max_size=2).map(tuple)),
         value_mismatches=(mismatch,) * draw(st.integers(0, 2)),
         domain_violations=(violation,) * draw(st.integers(0, 2)),
+        mixed_groups=(mixed_groups(value=draw(texts)),) * draw(st.integers(0, 2)),
         values_plausible=draw(st.none() | st.booleans()),
         examination=Examination(
             recomputed=(Recomputed(name="n", value=draw(numbers), owner="agent", artifact=draw(texts)),)

@@ -1,8 +1,9 @@
 import pytest
 
-from aex_models.examination import DataProblem
+from aex_models.examination import DataProblem, GroupSummary, MixedGroups, MixingRule
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import GateReason, ScienceResult
+from aex_models.statistics import Filter, FilterOp
 from aex_models.work import FeedbackLevel
 from aex_outcomes.feedback import derive_rejection_code, render_feedback, summarize_rejection
 from aex_outcomes.formatting import MAX_BYTES
@@ -86,6 +87,28 @@ def test_what_is_wrong_with_the_agents_own_files_is_reported_once_for_each_and_i
         "- own.csv: not_finite (mean_fitness, std_fitness): 3 cells",
         "- &lt;b&gt;.csv: wrong_delimiter: semicolons; use commas",
     ]
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_groups_of_the_agents_file_are_reported_and_only_columns_of_the_consumers(secret: bool) -> None:
+    groups = (
+        GroupSummary(value="<A>", n=709, mean=-0.714, median=-0.7),
+        GroupSummary(value="B", n=9, mean=1, median=1),
+    )
+    where = (Filter(column="condition", op=FilterOp.EQ, value="<A>"),)
+    mixed = MixedGroups(
+        rule=MixingRule.RANGE, measured="mut_score", column="condition", artifact="a.csv", groups=groups, where=where,
+        secret=secret,
+    )  # fmt: skip
+    reason = GateReason(code="mixed_groups", names=("mean_fitness",), message="Each group's own value")
+    problem = DataProblem(code="mixed_groups", message="hush", name="mean_fitness", artifact="a.csv", secret=secret)
+    found = rejected(science=concluded(False, reasons=(reason,), mixed_groups=(mixed,), problems=(problem,)))
+    first = "- mixed_groups: claim of each group, not of all rows: mean_fitness"
+    columns = "- a.csv: mixed_groups: mut_score by condition"
+    listed = "&lt;A&gt; (n 709, mean -0.714, median -0.7), B (n 9, mean 1, median 1); one group: condition = &lt;A&gt;"
+    assert lines(found, FeedbackLevel.FULL) == [first, f"{columns}: {listed}"]
+    assert lines(found) == [first, columns if secret else f"{columns}: {listed}"]
+    assert "condition" not in feedback(found, FeedbackLevel.NONE)
 
 
 def test_words_about_the_consumers_own_data_are_reported_at_full_alone_and_its_own_failures_never() -> None:

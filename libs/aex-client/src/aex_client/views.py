@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from aex_models.contract import AttemptStatus, ContractStatus, Terms
 from aex_models.criteria import SuccessCriteria
-from aex_models.examination import Examination, Fault, MismatchSeverity
+from aex_models.examination import Examination, Fault, MismatchSeverity, MixedGroups
 from aex_models.governance import Action, DecidedBy, MetricProfile, Severity
 from aex_models.money import SumMoney as Amount
 from aex_models.outcome import BillingImpact
@@ -162,6 +162,8 @@ class ScienceView(View):
     warnings: tuple[GateReason, ...] = ()
     value_mismatches: tuple[MismatchView, ...] = ()
     domain_violations: tuple[ViolationView, ...] = ()
+    mixed_groups: tuple[MixedGroups, ...] = ()
+    """Groups that statistics mix. An agent sees groups of the consumer's data only at feedback level `full`."""
     values_plausible: bool | None = None
     values_consistent: bool | None = None
     examination: Examination | None = None

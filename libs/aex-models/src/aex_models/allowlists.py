@@ -128,7 +128,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     g.Party: _row("id org"),
     sci.ScienceResult: _row(
         "passed reasons warnings",
-        parties="value_mismatches domain_violations values_plausible values_consistent",
+        parties="value_mismatches domain_violations mixed_groups values_plausible values_consistent",
         consumer=_CONFIDENTIAL,
         operator=_CONFIDENTIAL,
         service="value_mismatches domain_violations values_plausible values_consistent review review_failure reviewer",
@@ -147,6 +147,10 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         "name claimed severity", parties="actual relative_error", service="actual relative_error secret"
     ),
     ex.DomainViolation: _row("name message value min max source", service="secret"),
+    ex.MixedGroups: _row(
+        parties="rule measured column artifact groups where statistics", consumer="secret", operator="secret"
+    ),
+    ex.GroupSummary: _row(parties="value n mean median"),
     ex.Examination: _allow_all_fields(ex.Examination),
     ex.Recomputed: _allow_all_fields(ex.Recomputed),
     ex.Reconciliation: _allow_all_fields(ex.Reconciliation),

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from aex_models.allowlists import ALLOWED
 from aex_models.contract_events import PLATFORM_CODES, ContractEvent
-from aex_models.examination import DomainViolation, Fault, ValueMismatch
+from aex_models.examination import DomainViolation, Fault, MixedGroups, ValueMismatch
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, VerificationResult
 from aex_models.science import ScienceResult
 from aex_models.settlement import CostLine
@@ -125,6 +125,8 @@ def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) ->
         return _UNTOLD
     if isinstance(model, ValueMismatch | DomainViolation) and model.secret:
         return _OF_SECRET_DATA
+    if isinstance(model, MixedGroups) and model.secret:
+        return frozenset({"groups", "where"})
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
         return frozenset({"value"}) | ({"error"} if _tells_of_evaluation(model) else frozenset())
     if isinstance(model, CriterionError):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from aex_models.frozen import Frozen
-from aex_models.statistics import ClaimName, StatisticName
+from aex_models.statistics import ClaimName, Filter, StatisticName
 
 
 class Fault(StrEnum):
@@ -19,7 +19,9 @@ RECOMPUTE_STATISTICS = "recompute_statistics"
 """Recomputes the demanded, or else the claimed, statistics from raw data and compares them with the claims."""
 PEER_REVIEW = "peer_review"
 """Has a language model review the result; needs a configured reviewer."""
-CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW)
+MIXED_GROUPS = "mixed_groups"
+"""Computes no default statistic over groups of rows that differ by more than their own spread."""
+CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW, MIXED_GROUPS)
 """Names that `science.checks` may list in addition to the sanity checks of the domain."""
 DEFAULT_CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS)
 
@@ -116,6 +118,43 @@ class DataProblem(Frozen):
     """True if `message` is about the consumer's data, which agents see only at feedback level `full`."""
 
 
+class MixingRule(StrEnum):
+    """The rule by which the groups of a column may not be mixed."""
+
+    RANGE = "range"
+    """Some medians lie in the range of the quantity, and some do not."""
+    SPREAD = "spread"
+    """Two medians differ by more than the standard deviation within the groups."""
+
+
+class GroupSummary(Frozen):
+    """The values of a column in one group of rows."""
+
+    value: int | str
+    """The group: the value of the other column."""
+    n: int
+    mean: float
+    median: float
+
+
+class MixedGroups(Frozen):
+    """A column of numbers whose rows fall into groups by another column."""
+
+    rule: MixingRule
+    measured: str
+    """The column of numbers."""
+    column: str
+    """The column with the groups."""
+    artifact: str
+    groups: tuple[GroupSummary, ...] = ()
+    where: tuple[Filter, ...] = ()
+    """The filter that keeps one group: the largest, by `range` the largest in the range."""
+    statistics: tuple[str, ...] = ()
+    """The statistics over all groups of the column, computed or not."""
+    secret: bool = False
+    """True for the consumer's data, of which agents see groups only at feedback level `full`."""
+
+
 class Examination(Frozen):
     """The complete result of checking a candidate's claims by arithmetic. No judge can overrule it."""
 
@@ -136,3 +175,4 @@ class Examination(Frozen):
     findings: tuple[DomainViolation, ...] = ()
     """Failed sanity checks that the work does not demand."""
     problems: tuple[DataProblem, ...] = ()
+    mixed_groups: tuple[MixedGroups, ...] = ()

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.domains import DomainName
-from aex_models.examination import DEFAULT_CHECKS, DomainViolation, Examination, ValueMismatch
+from aex_models.examination import DEFAULT_CHECKS, DomainViolation, Examination, MixedGroups, ValueMismatch
 from aex_models.frozen import Frozen, LongText, MediaType, Sha256, ShortText, StrictBool, StrictFloat
 from aex_models.statistics import ClaimName, StatisticSpec
 
@@ -62,7 +62,7 @@ class Science(Frozen):
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data. Recomputation uses them before the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS
-    """`value_ranges`, `recompute_statistics`, `peer_review`, or the names of sanity checks of the domain."""
+    """`value_ranges`, `recompute_statistics`, `peer_review`, `mixed_groups`, or names of the domain's sanity checks."""
     strict: StrictBool = True
     """True if a peer review between pass and rejection counts as a rejection."""
 
@@ -141,8 +141,9 @@ class GateReason(Frozen):
     """A reason for the science gate's result or warning."""
 
     code: str
-    """`value_mismatch`, `domain_violation`, `statistic_not_claimed`, `statistic_not_recomputed`, `nothing_recomputed`,
-    `review_rejected`, `review_questionable`, `review_unparsable`, `reviewer_unreachable`, `data_unavailable`."""
+    """`value_mismatch`, `domain_violation`, `mixed_groups`, `statistic_not_claimed`, `statistic_not_recomputed`,
+    `nothing_recomputed`, `review_rejected`, `review_questionable`, `review_unparsable`, `reviewer_unreachable`,
+    `data_unavailable`."""
     names: tuple[str, ...] = ()
     """The claims, statistics or sanity checks that the reason is about."""
     message: str = ""
@@ -160,6 +161,8 @@ class ScienceResult(Frozen):
     """Reasons for which a strict gate would reject."""
     value_mismatches: tuple[ValueMismatch, ...] = ()
     domain_violations: tuple[DomainViolation, ...] = ()
+    mixed_groups: tuple[MixedGroups, ...] = ()
+    """Groups that statistics mix; also in a passed result."""
     values_plausible: bool | None = None
     """True if no checked value is a violation; None if no value was checked."""
     values_consistent: bool | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
-from aex_models.examination import DataProblem, DomainViolation, Fault, ValueMismatch
+from aex_models.examination import MIXED_GROUPS, DataProblem, DomainViolation, Fault, ValueMismatch
 from aex_models.numbers import is_finite_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
 from aex_models.science import GateReason, ScienceResult
@@ -25,6 +25,7 @@ from aex_outcomes.formatting import (
     to_one_line,
     truncate,
 )
+from aex_outcomes.science.mixed import format_mixing
 
 VALUE_MISMATCH, DOMAIN_VIOLATION = "value_mismatch", "domain_violation"
 """Codes of the reasons that have figures at level `full`."""
@@ -36,8 +37,12 @@ MAX_MESSAGE = 2_000
 """Maximum bytes of a verifier's own message."""
 _MAX_CODE, _MAX_LINE = 300, 1_200
 _CLOSING = "</verification_rejected>"
-_TO_DO = {"nothing_recomputed": "claim at least one of", "statistic_not_claimed": "claim each of"}
-"""Instruction before the names of missing claims, by code of the reason."""
+_TO_DO = {
+    "nothing_recomputed": "claim at least one of",
+    "statistic_not_claimed": "claim each of",
+    MIXED_GROUPS: "claim of each group, not of all rows",
+}
+"""Instruction before the names of claims, by code of the reason."""
 
 
 def is_rejected_by_science(result: VerificationResult | None) -> bool:
@@ -52,7 +57,8 @@ def describe_science_rejection(result: VerificationResult | None, *, with_figure
     """
     if result is None or result.science is None or not is_rejected_by_science(result):
         return []
-    return [*_reasons(result.science, with_figures), *_problems(result.science, with_figures)]
+    mixed = (format_mixing(each, with_groups=with_figures) for each in result.science.mixed_groups)
+    return [*_reasons(result.science, with_figures), *mixed, *_problems(result.science, with_figures)]
 
 
 def format_mismatch(mismatch: ValueMismatch) -> str:
@@ -93,7 +99,7 @@ def _problems(science: ScienceResult, in_full: bool) -> Iterator[str]:
     """
     text: dict[tuple[str | None, str], list[DataProblem]] = {}
     for each in science.examination.problems:
-        if each.fault is Fault.AGENT:
+        if each.fault is Fault.AGENT and each.code != MIXED_GROUPS:  # the groups have a line of their own
             text.setdefault((each.artifact, each.code), []).append(each)
     for (artifact, code), problems in text.items():
         names = ", ".join(each.name for each in problems if each.name)

@@ -50,7 +50,8 @@ def review(**more: Any) -> ScientificReview:
 
 def concluded(passed: bool | None = True, **more: Any) -> ScienceResult:
     """The gate's word; what concerns the examination may be given beside what concerns the result."""
-    own = {name: more.pop(name) for name in [*more] if name in Examination.model_fields and name != "domain_violations"}
+    of_both = {"domain_violations", "mixed_groups"}
+    own = {name: more.pop(name) for name in [*more] if name in Examination.model_fields and name not in of_both}
     return ScienceResult(passed=passed, examination=Examination(**own), **more)
 
 

@@ -1,4 +1,5 @@
 import io
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,12 @@ import pyarrow.csv
 import pytest
 import scipy.stats
 
+from aex_models.science import Science
 from aex_outcomes.config import OutcomeConfig
 from aex_outcomes.confinement.pool import WorkerPool
+from aex_outcomes.science.confined import DataLimits
+from aex_outcomes.science.examine import examine
+from aex_outcomes.science.source_files import SourceFile
 from tests.libs.outcomes.science.raw_data import written
 from tests.libs.outcomes.science.test_hostile_data import JOB, examined, open_folder, payload
 
@@ -53,3 +58,20 @@ async def test_a_million_rows_are_recomputed_within_the_workers_memory(tmp_path:
     adjusted = scipy.stats.false_discovery_control(rate)
     assert values["bh_count"] == (adjusted <= 0.05).sum()
     assert values["bh_max_error"] == pytest.approx(abs(adjusted - rate).max(), rel=1e-9)
+
+
+def seconds_of(file: SourceFile, **science: Any) -> float:
+    started = time.process_time()
+    found = examine(Science.model_validate(science), None, {"score_mean": 0}, [file], DataLimits(cpu_seconds=300))
+    assert found.problems == ()
+    assert {each.name for each in found.recomputed} == {"score_mean"}
+    return time.process_time() - started
+
+
+def test_default_statistics_and_groups_are_read_in_one_pass(tmp_path: Path) -> None:
+    dice = np.random.default_rng(7)
+    rows = "".join(f"{'ab'[at % 2]},M{at}A,{value:.5f}\n" for at, value in enumerate(dice.normal(0, 1, 300_000)))
+    file = written(tmp_path, "scores.csv", f"condition,mutant,score\n{rows}")
+    own = [{"name": "score_mean", "stat": "mean", "column": "score"}]
+    by_default, demanded = (min(seconds_of(file, **each) for _ in range(2)) for each in ({}, {"statistics": own}))
+    assert by_default < 1.8 * demanded, (by_default, demanded)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aex_models.domains import ValueRange
-from aex_models.examination import DataOwner, Fault
+from aex_models.examination import DataOwner, Fault, GroupSummary, MixedGroups, MixingRule
 from aex_models.numbers import JsonFloat
 from aex_models.science import OutcomeVerdict, Recommendation, ScientificReview, ScientificValidity
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
@@ -18,6 +18,7 @@ from tests.libs.outcomes.science.reviews import (
     FILE,
     examined,
     mismatch,
+    not_claimed,
     not_recomputed,
     problem,
     science,
@@ -62,6 +63,18 @@ def test_the_words_of_a_published_version_do_not_change() -> None:
     assert PUBLISHED[load_prompt_template().version] == sha256(text).hexdigest(), (
         "peer_review_prompt.md has changed: raise the version in its first line and add its digest here"
     )
+
+
+def test_reviewer_sees_groups_of_data_only_where_the_agent_names_them() -> None:
+    claimed, other = not_claimed("mean_fitness[condition=claimed]"), not_claimed("mean_fitness[condition=canary]")
+    mixed = MixedGroups(rule=MixingRule.RANGE, measured="mut_score", column="condition", artifact="a.csv", secret=True)
+    groups = [GroupSummary(value="canary", n=9, mean=1, median=1)]
+    found = examined(claimed, other, mixed_groups=(mixed.model_copy(update={"groups": groups}),))
+    prompt = render_review_prompt(replace(BRIEF, claims={claimed.name: 1}, examination=found), NONCE)
+    assert "canary" not in prompt.material
+    parts = fenced(prompt)
+    assert '"mean_fitness[condition=claimed]": not_claimed' in parts["reconciliation"]
+    assert "mut_score by condition" in parts["violations"]
 
 
 def test_prompt_contains_all_sections() -> None:

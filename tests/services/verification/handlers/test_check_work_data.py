@@ -12,6 +12,7 @@ from aex_verification.fair_slots import FairSlots
 from aex_verification.handlers.check_work import run_work_check
 from aex_verification.rules.checks import MAX_LOST, PendingCheck
 from aex_verification.slow_jobs import SlowJobs
+from tests.libs.outcomes.science.conditions import TWO
 from tests.libs.runtime.http.sample import until
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import DMS, MEAN, TABLE, science
@@ -61,6 +62,14 @@ async def test_data_without_the_domains_columns_are_warned_of(bench: Verificatio
         await submit(bench, content, science=science(data=data, statistics=[]))
         warned.append([each["code"] for event in bench.emitted("work.checked") for each in event.data["warnings"]])
     assert warned == [["nothing_to_recompute"], ["recipes_not_served"], []]
+
+
+async def test_statistic_over_two_conditions_is_warned_of_without_a_cell(bench: VerificationBench) -> None:
+    await submit(bench, TWO.replace(",A,", ",canary,").encode(), MEAN)
+    [warning] = bench.emitted("work.checked")[0].data["warnings"]
+    assert (warning["path"], warning["code"]) == ("/science/statistics/0", "mixed_groups")
+    assert '"condition"' in warning["message"]
+    assert "canary" not in str(warning)
 
 
 async def test_complete_data_give_no_warning(bench: VerificationBench) -> None:

@@ -3,7 +3,16 @@ from typing import Any
 import pytest
 
 from aex_models.domains import Domain
-from aex_models.examination import DataOwner, DataProblem, Examination, Fault, Recomputed
+from aex_models.examination import (
+    DataOwner,
+    DataProblem,
+    Examination,
+    Fault,
+    GroupSummary,
+    MixedGroups,
+    MixingRule,
+    Recomputed,
+)
 from aex_models.science import Science
 from aex_models.work import EvaluationBlob
 from aex_verification.rules.checks import (
@@ -108,6 +117,40 @@ def test_recipes_are_warned_of_only_where_required_and_unserved(
     demanded: Science, domain: Domain | None, examination: Examination
 ) -> None:
     assert find_data_warnings(demanded, domain, examination) == ()
+
+
+def mixed(rule: MixingRule, *statistics: str) -> Examination:
+    groups = [GroupSummary(value=value, n=9, mean=1, median=1) for value in ("canary", "B")]
+    columns = {"measured": "mut_score", "column": "condition", "artifact": "own.csv"}
+    return Examination(
+        mixed_groups=(MixedGroups(rule=rule, groups=groups, statistics=statistics, secret=True, **columns),)
+    )
+
+
+@pytest.mark.parametrize("rule", MixingRule)
+def test_statistic_over_mixed_groups_is_warned_of_with_its_pointer_and_no_cell(rule: MixingRule) -> None:
+    other = {**MEAN, "name": "filtered"}
+    [reported] = find_data_warnings(science(statistics=[other, MEAN]), DOMAIN, mixed(rule, "mean_fitness"))
+    assert (reported.path, reported.code) == ("/science/statistics/1", "mixed_groups")
+    assert '"mut_score" has groups by "condition"' in reported.message
+    assert "where" in reported.suggestion
+    assert "canary" not in str(reported)
+
+
+@pytest.mark.parametrize(
+    ("rule", "checks", "expected"),
+    [
+        (MixingRule.RANGE, [], ["mixed_groups"]),
+        (MixingRule.SPREAD, [], []),
+        (MixingRule.SPREAD, ["mixed_groups"], ["mixed_groups"]),
+    ],
+)
+def test_default_statistics_over_mixed_groups_are_warned_of_where_they_are_not_computed(
+    rule: MixingRule, checks: list[str], expected: list[str]
+) -> None:
+    demanded = science(statistics=[], checks=["recompute_statistics", *checks])
+    found = mixed(rule, "mean_score").model_copy(update={"recomputed": computed("mean_score[condition=A]").recomputed})
+    assert [each.code for each in find_data_warnings(demanded, DOMAIN, found)] == expected
 
 
 def finding(message: str = "It loops") -> dict[str, str]:

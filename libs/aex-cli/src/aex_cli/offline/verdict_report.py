@@ -21,6 +21,7 @@ from aex_outcomes.extractors.statistics import StatisticsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.feedback import format_violation
 from aex_outcomes.formatting import format_requirement, format_value
+from aex_outcomes.science.mixed import format_mixing
 
 CLAIM_COLUMNS = ("claim", "claimed", "recomputed", "off by", "result", "data")
 CLAIM_NUMBERS = ("claimed", "recomputed", "off by")
@@ -69,6 +70,8 @@ def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str
     for problem in science.examination.problems:
         name = ", ".join(filter(None, (problem.artifact, problem.name)))
         yield "data", f"{name}: {problem.message} ({problem.code})" if name else f"{problem.message} ({problem.code})"
+    for mixed in science.mixed_groups:
+        yield "groups", format_mixing(mixed, with_groups=True)
     for finding in science.examination.findings:
         yield "note", format_violation(finding)
     if science.examination.unchecked:

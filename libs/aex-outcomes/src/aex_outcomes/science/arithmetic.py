@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from aex_models.examination import (
+    MIXED_GROUPS,
     RECOMPUTE_STATISTICS,
     VALUE_RANGES,
     DomainViolation,
@@ -14,6 +15,7 @@ from aex_models.examination import (
     ValueMismatch,
 )
 from aex_models.science import GateReason, Science
+from aex_outcomes.science.mixed import hide_group
 
 _MATCH, _MISMATCH = ReconciliationStatus.MATCH, ReconciliationStatus.MISMATCH
 _RANGE_SOURCES = frozenset({"", "domain", "output_constraints"})
@@ -60,10 +62,24 @@ def assess_arithmetic(science: Science, examination: Examination) -> Arithmetic:
         reasons=(
             *_reason("value_mismatch", "The data do not bear these claims out", [each.name for each in mismatched]),
             *_reason("domain_violation", "These values are ruled out", [each.name for each in violations]),
+            *_reason(MIXED_GROUPS, "Each group's own value has to be claimed", _mixed_claims(science, examination)),
             *(_missing_statistics(demanded, reconciled, complete=not unavailable) if recompute else ()),
         ),
         unavailable=unavailable,
     )
+
+
+def _mixed_claims(science: Science, examination: Examination) -> list[str]:
+    """Return the claims over a mixture that was not computed.
+
+    Where the work demands the check, also its own statistics over a mixture in a file of the agent's.
+    """
+    refused = [each.name for each in examination.problems if each.code == MIXED_GROUPS and each.name]
+    if MIXED_GROUPS in science.checks:
+        mixtures = [each for each in examination.mixed_groups if not each.secret]
+        demanded = {each.name for each in science.statistics}
+        refused += [name for each in mixtures for name in each.statistics if name in demanded]
+    return refused
 
 
 def _mismatch(each: Reconciliation) -> ValueMismatch | None:
@@ -108,8 +124,9 @@ def _missing_statistics(
     if not demanded:
         if not complete or any(each.status in {_MATCH, _MISMATCH} for each in reconciled.values()):
             return ()
-        # The names of claims that were possible; recomputed values stay secret.
-        names = tuple(name for name, each in reconciled.items() if each.recomputed is not None)
+        # The names of claims that were possible; recomputed values, and groups of the consumer's data, stay secret.
+        possible = [each for each in reconciled.values() if each.recomputed is not None]
+        names = tuple(dict.fromkeys(hide_group(each.name) if each.secret else each.name for each in possible))
         message = "No claim could be recomputed: claim at least one of these"
         if not names:
             message = "No file that could be read has a column of numbers to recompute a claim from"

@@ -6,6 +6,7 @@ from typing import Any
 
 from aex_models.domains import Domain
 from aex_models.examination import (
+    MIXED_GROUPS,
     PEER_REVIEW,
     RECOMPUTE_STATISTICS,
     VALUE_RANGES,
@@ -14,6 +15,7 @@ from aex_models.examination import (
     DomainViolation,
     Examination,
     Fault,
+    MixedGroups,
     Recomputed,
     Reconciliation,
     ReconciliationStatus,
@@ -23,6 +25,7 @@ from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.file_selection import prefer_consumer_files
+from aex_outcomes.science.mixed_statistics import MixingPolicy
 from aex_outcomes.science.ranges import RangeCheck, check_claims
 from aex_outcomes.science.recompute import Recomputation, prepare_files, recompute_statistics
 from aex_outcomes.science.reconcile import reconcile
@@ -65,6 +68,7 @@ def examine(
         unchecked=ranges.unchecked,
         findings=data.findings,
         problems=data.problems,
+        mixed_groups=data.mixed_groups,
     )
 
 
@@ -78,22 +82,30 @@ class _DataExamination:
         self.violations: tuple[DomainViolation, ...] = ()
         self.findings: tuple[DomainViolation, ...] = ()
         self.problems: tuple[DataProblem, ...] = ()
+        self.mixed_groups: tuple[MixedGroups, ...] = ()
 
     def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
         """Recompute statistics, reconcile claims, apply sanity checks, and set the result attributes."""
         opened = prepare_files(files, limits)
         candidates = prefer_consumer_files(opened)
         specs, sanity = self._specs(candidates), self._sanity(candidates)
-        found = recompute_statistics(opened, [*specs, *sanity])
+        found = recompute_statistics(opened, [*specs, *sanity], self._mixing)
+        self.mixed_groups = found.mixed_groups
         checks = {each.name for each in sanity}
         self.values = tuple(each for each in found.values if each.name not in checks)
         lost = (*found.problems, *self._unserved_problems(candidates, specs, sanity))
         found = replace(found, problems=lost)
         self.problems = tuple(each for each in lost if self._is_relevant(each))
         if RECOMPUTE_STATISTICS in self._science.checks:
-            self.reconciliation = reconcile(self._claims, self.values, specs, scales=found.scales)
+            compared = [each for each in found.specs if each.name not in checks]
+            self.reconciliation = reconcile(self._claims, self.values, compared, scales=found.scales)
         if self._domain is not None:
             self._check_sanity(self._domain, found, checks)
+
+    @property
+    def _mixing(self) -> MixingPolicy:
+        is_check = MIXED_GROUPS in self._science.checks
+        return MixingPolicy(self._domain, self._claims, is_default=not self._science.statistics, is_check=is_check)
 
     def _specs(self, files: Sequence[OpenedFile]) -> tuple[StatisticSpec, ...]:
         if RECOMPUTE_STATISTICS not in self._science.checks:

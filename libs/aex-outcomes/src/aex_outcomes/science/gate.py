@@ -93,6 +93,7 @@ def decide_science_result(science: Science, examination: Examination, reviewed: 
         warnings=warnings,
         value_mismatches=found.mismatches,
         domain_violations=found.violations,
+        mixed_groups=examination.mixed_groups,
         values_plausible=found.plausible,
         values_consistent=found.consistent,
         examination=examination,

@@ -15,6 +15,7 @@ from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
 from aex_models.numbers import format_as_written
 from aex_models.science import Science
+from aex_outcomes.science.mixed import format_mixing, hide_group
 from aex_outcomes.science.peer_review_fence import Fence, truncate_middle
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
 
@@ -40,8 +41,10 @@ def build_prompt_sections(brief: ReviewBrief, fence: Fence, max_chars: int) -> d
     reconciled = sorted(found.reconciliation, key=lambda each: _BY_IMPORTANCE.index(each.status))
     listed: dict[str, Iterator[str]] = {
         "claims": (f"{_quote(name)} = {_as_text(value)}" for name, value in brief.claims.items()),
-        "reconciliation": map(_describe_reconciliation, reconciled),
-        "recomputed": (f"{json.dumps(each.name)} = {each.value!r}" for each in found.recomputed),
+        "reconciliation": (_describe_reconciliation(each, _displayed_name(each.name, brief)) for each in reconciled),
+        "recomputed": (
+            f"{json.dumps(_displayed_name(each.name, brief))} = {each.value!r}" for each in found.recomputed
+        ),
         "violations": _violations(found),
         "problems": (f"{each.code}: {each.message}" for each in found.problems),
         "files": map(_describe_file, brief.files),
@@ -72,16 +75,25 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _describe_reconciliation(each: Reconciliation) -> str:
+def _displayed_name(name: str, brief: ReviewBrief) -> str:
+    """Return the name of a statistic; without its group, a cell of the data, unless the agent claimed it."""
+    return name if name in brief.claims else hide_group(name)
+
+
+def _describe_reconciliation(each: Reconciliation, name: str) -> str:
     numbers = {"claimed": each.claimed, "recomputed": each.recomputed, "relative error": each.relative_error}
     details = "".join(f", {name} {value!r}" for name, value in numbers.items() if value is not None)
     severity = f" ({each.severity.value})" if each.severity else ""
-    return f"{_quote(each.name)}: {each.status.value}{severity}{details}"
+    return f"{_quote(name)}: {each.status.value}{severity}{details}"
 
 
 def _violations(found: Examination) -> Iterator[str]:
     yield from (_describe_violation(each) for each in found.domain_violations)
     yield from (f"a finding, not held against the result: {_describe_violation(each)}" for each in found.findings)
+    # Groups of the consumer's data are cells, which no reviewer sees.
+    yield from (
+        f"groups that may not be mixed: {format_mixing(each, with_groups=False)}" for each in found.mixed_groups
+    )
     if found.unchecked:
         yield f"no range covers: {', '.join(map(_quote, found.unchecked))}"
 

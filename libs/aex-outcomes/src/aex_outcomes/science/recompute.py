@@ -5,10 +5,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aex_models.domains import Domain
-from aex_models.examination import DataOwner, DataProblem, Recomputed
+from aex_models.examination import DataOwner, DataProblem, MixedGroups, Recomputed
 from aex_models.statistics import Statistic, StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.file_selection import NoUsableFile, as_data_problem, prefer_consumer_files, select_file
+from aex_outcomes.science.mixed_statistics import (
+    MixingPolicy,
+    group_claims,
+    measured_columns,
+    mixing_problem,
+    plan_groups,
+)
 from aex_outcomes.science.reconcile import RoundingScale
 from aex_outcomes.science.source_files import SourceFile
 from aex_outcomes.science.statistic_specs import derive_default_specs
@@ -27,9 +34,10 @@ class Recomputation:
     problems: tuple[DataProblem, ...]
     """Problems of complete files, whose `name` is None, and of statistics."""
     specs: tuple[StatisticSpec, ...]
-    """The specifications that were computed: the requested ones, or without any the default ones."""
+    """The specifications that were computed: the requested or else the default ones, then those of groups."""
     scales: Mapping[str, RoundingScale] = field(default_factory=dict)
     """Rounding limits for comparing claims with each value, by name of the statistic."""
+    mixed_groups: tuple[MixedGroups, ...] = ()
 
 
 def recompute(
@@ -43,15 +51,14 @@ def recompute(
     """Compute statistics from files of raw data.
 
     Empty `specs` request the default statistics: those of `domain`, means of columns, and statistics of the score
-    column that `claims` name. `claims` are names of claimed values. Reads the files in this process, in a locked
-    database, within `limits`. Run untrusted files in a confined worker, by the job
-    `aex_outcomes.science.job:examine_candidate`.
+    column that `claims` name. Where these would mix groups of rows, those of each group replace them. `claims` are
+    names of claimed values. Reads the files in this process, in a locked database, within `limits`. Run untrusted files
+    in a confined worker, by the job `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
     opened = prepare_files(files, bounds)
-    return recompute_statistics(
-        opened, tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
-    )
+    used = tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
+    return recompute_statistics(opened, used, MixingPolicy(domain, claims, is_default=not specs))
 
 
 def prepare_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFile]:
@@ -64,10 +71,12 @@ def prepare_files(files: Sequence[SourceFile], limits: DataLimits) -> list[Opene
     return [OpenedFile(each, limits, deadlines[each.owner]) for each in by_precedence]
 
 
-def recompute_statistics(files: Sequence[OpenedFile], specs: Sequence[StatisticSpec]) -> Recomputation:
-    """Compute each statistic from the file that `select_file` selects; each file is read once.
+def recompute_statistics(
+    files: Sequence[OpenedFile], specs: Sequence[StatisticSpec], mixing: MixingPolicy
+) -> Recomputation:
+    """Compute each statistic from the file that `select_file` selects; each file is read once, and closed.
 
-    A file that cannot be read keeps its error.
+    A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows.
     """
     served: dict[int, list[StatisticSpec]] = defaultdict(list)
     problems: list[DataProblem] = []
@@ -78,38 +87,52 @@ def recompute_statistics(files: Sequence[OpenedFile], specs: Sequence[StatisticS
             problems.append(unserved.problem)
     values: dict[str, Recomputed] = {}
     scales: dict[str, RoundingScale] = {}
+    used = {spec.name: spec for spec in specs}
+    mixed: list[MixedGroups] = []
     for index, file_specs in sorted(served.items()):
-        file = files[index]
-        for spec, found in _compute_from_file(file, file_specs):
+        source = files[index].file
+        for spec, found in _compute_from_file(files[index], file_specs, mixing, mixed):
+            used.setdefault(spec.name, spec)
             if isinstance(found, DataProblem):
                 problems.append(found)
                 continue
-            source, scales[spec.name] = file.file, found.scale
+            scales[spec.name] = found.scale
             values[spec.name] = Recomputed(name=spec.name, value=found.value, owner=source.owner, artifact=source.name)
-    ordered = tuple(values[spec.name] for spec in specs if spec.name in values)
+    for file in files:
+        file.close()
+    ordered = tuple(values[name] for name in used if name in values)
     of_files = [as_data_problem(each.error, each) for each in files if each.error is not None]
-    return Recomputation(ordered, (*of_files, *problems), tuple(specs), scales)
+    return Recomputation(ordered, (*of_files, *problems), tuple(used.values()), scales, tuple(mixed))
 
 
 def _compute_from_file(
-    file: OpenedFile, specs: Sequence[StatisticSpec]
+    file: OpenedFile, specs: Sequence[StatisticSpec], mixing: MixingPolicy, mixed: list[MixedGroups]
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
-    columns = {name for spec in specs for name in spec.needed_columns}
+    """Yield the result of each statistic, then of those of single groups; add findings to `mixed`."""
+    claims = group_claims(mixing, file, specs)
+    measured = measured_columns(specs, claims)
+    columns = {*measured, *(name for spec in specs for name in spec.needed_columns)}
     texts = {each.column for spec in specs for each in spec.filters if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}
     done = 0
     results: dict[str, ComputedStatistic] = {}
     try:
-        with file.load_table(columns, texts) as table:
-            for spec in specs:
+        with file.load_table(columns, texts, with_groups=bool(measured)) as table:
+            plan = plan_groups(table, file, specs, claims, mixing)
+            mixed += plan.findings
+            for spec in (*specs, *plan.added):
                 key = spec.model_dump_json(exclude={"name", "artifact", "tolerance"})
                 try:
+                    if spec.name in plan.withheld:
+                        yield spec, mixing_problem(spec, plan.withheld[spec.name])
+                        continue
                     results[key] = results.get(key) or compute_statistic(table, spec)  # claims may repeat a statistic
                 except DataError as error:
                     yield spec, as_data_problem(error, file, spec.name)
                 else:
                     yield spec, results[key]
-                done += 1
+                finally:
+                    done += 1
     except (DataError, MemoryError) as error:
         file.error = error if isinstance(error, DataError) else out_of_memory_error()
         yield from ((spec, as_data_problem(file.error, file, spec.name)) for spec in specs[done:])

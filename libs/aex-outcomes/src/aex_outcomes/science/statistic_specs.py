@@ -175,11 +175,12 @@ def _mean_specs(file: OpenedFile, score: str | None) -> list[StatisticSpec]:
     if not others:
         return []
     try:
-        with file.load_table(others, ()) as table:
-            kinds = ((name, count_cells_by_kind(table, name, EVERY_ROW).keys()) for name in others)
-            numeric = (name for name, found in kinds if not found & {TEXT, UNREADABLE} and found - {MISSING})
-            means = (DerivedSpec(name=f"{name}_mean", stat=Statistic.MEAN, column=name) for name in numeric)
-            return list(islice(means, _OTHERS))
+        # Kept for the statistics: a second pass over millions of rows would exceed the time limit.
+        table = file.keep_table(others if score is None else [score, *others])
+        kinds = ((name, count_cells_by_kind(table, name, EVERY_ROW).keys()) for name in others)
+        numeric = (name for name, found in kinds if not found & {TEXT, UNREADABLE} and found - {MISSING})
+        means = (DerivedSpec(name=f"{name}_mean", stat=Statistic.MEAN, column=name) for name in numeric)
+        return list(islice(means, _OTHERS))
     except (DataError, MemoryError) as error:
         if score is None:  # else computing the score column's statistics reports it, or it is irrelevant
             file.error = error if isinstance(error, DataError) else out_of_memory_error()

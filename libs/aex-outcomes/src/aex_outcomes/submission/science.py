@@ -10,7 +10,14 @@ from pydantic import ValidationError
 
 from aex_models.catalog import MetricEntry, Requirement
 from aex_models.domains import Domain
-from aex_models.examination import CHECKS, DEFAULT_CHECKS, PEER_REVIEW, DataOwner
+from aex_models.examination import (
+    CHECKS,
+    DEFAULT_CHECKS,
+    MIXED_GROUPS,
+    PEER_REVIEW,
+    RECOMPUTE_STATISTICS,
+    DataOwner,
+)
 from aex_models.statistics import StatisticSpec
 from aex_models.validation_messages import format_suggestion
 from aex_models.work import Problem
@@ -123,10 +130,16 @@ def _check_problems(
     if isinstance(checks, list | tuple) and not checks:
         message = f"Name at least one check ({', '.join(CHECKS)}), or leave science out: nothing would be verified"
         yield Problem(path=path, code="nothing_to_check", message=message)
-    for position, check in enumerate(requested_checks(science)[:_MAX_CHECKED]):
+    requested = requested_checks(science)
+    for position, check in enumerate(requested[:_MAX_CHECKED]):
         if check == PEER_REVIEW and not has_reviewer:
             message = "No reviewer is configured here: leave peer_review out"
             yield Problem(path=f"{path}/{position}", code="reviewer_unavailable", message=message)
+        elif check == MIXED_GROUPS and RECOMPUTE_STATISTICS not in requested:
+            message = (
+                f"{MIXED_GROUPS} needs {RECOMPUTE_STATISTICS} in science.checks: it is about recomputed statistics"
+            )
+            yield Problem(path=f"{path}/{position}", code="check_missing", message=message)
         elif check not in CHECKS:
             yield from _sanity_check_problems(check, f"{path}/{position}", domain, catalog)
 

@@ -7,10 +7,18 @@ from pydantic import Field
 
 from aex_models.domains import Domain
 from aex_models.events import WorkSubmitted
-from aex_models.examination import RECOMPUTE_STATISTICS, DataProblem, Examination, Fault
+from aex_models.examination import (
+    MIXED_GROUPS,
+    RECOMPUTE_STATISTICS,
+    DataProblem,
+    Examination,
+    Fault,
+    MixingRule,
+)
 from aex_models.frozen import Frozen, Instant
 from aex_models.science import Science
 from aex_models.work import EvaluationBlob, LintWarning, Problem
+from aex_outcomes.science.tables.file_checks import quote_name_for_message
 
 EVALUATION_AREA = "evaluation"
 """Area of the evaluation blobs that work-publisher writes."""
@@ -19,6 +27,7 @@ MAX_LOST = 3
 OWN_DATA_ALONE = "own_data_alone"
 """Code of the warning about statistics that are computed from agents' files."""
 _MAX_FINDINGS, _MAX_TEXT = 200, 2_000
+_EXAMPLE = "`mean_fitness[condition=A]`"
 
 
 class TrialFindings(Frozen):
@@ -88,7 +97,7 @@ def find_data_warnings(science: Science, domain: Domain | None, examination: Exa
     verdict. Statistics without a column in them are computed from the agent's files (`own_data_alone`).
     """
     found = [_warn_about_problem(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
-    return (*found, *_warn_about_recipes(science, domain, examination))
+    return (*found, *_warn_about_groups(science, examination), *_warn_about_recipes(science, domain, examination))
 
 
 def _warn_about_problem(science: Science, problem: DataProblem) -> LintWarning:
@@ -105,11 +114,33 @@ def _warn_about_problem(science: Science, problem: DataProblem) -> LintWarning:
     )
 
 
+def _warn_about_groups(science: Science, examination: Examination) -> Iterator[LintWarning]:
+    """Warn of statistics that mix groups of the work's own data; no cell is quoted."""
+    for each in examination.mixed_groups:
+        column = quote_name_for_message(each.column)
+        columns = f"{quote_name_for_message(each.measured)} has groups by {column}"
+        if not science.statistics:
+            if each.rule is MixingRule.RANGE or MIXED_GROUPS in science.checks:
+                message = f"{columns}: default statistics are computed for each group alone, as {_EXAMPLE}"
+                suggestion = "Tell agents the groups, or name statistics with a filter in science.statistics"
+                yield LintWarning(code=MIXED_GROUPS, path="/science/data", message=message, suggestion=suggestion)
+            continue
+        for at, statistic in enumerate(science.statistics):
+            if statistic.name in each.statistics:
+                yield LintWarning(
+                    code=MIXED_GROUPS,
+                    path=f"/science/statistics/{at}",
+                    message=f"{columns} that should not be mixed, and {statistic.name} is computed over all of them",
+                    suggestion=f"Give it a filter in `where` that keeps one group of {column}",
+                )
+
+
 def _warn_about_recipes(science: Science, domain: Domain | None, examination: Examination) -> Iterator[LintWarning]:
     """Warn if no data file has a column for any statistic of the domain, and the work names none itself."""
     if domain is None or science.statistics or RECOMPUTE_STATISTICS not in science.checks or examination.problems:
         return
-    recipes, computed = [each.name for each in domain.statistics], {each.name for each in examination.recomputed}
+    recipes = [each.name for each in domain.statistics]
+    computed = {each.name.partition("[")[0] for each in examination.recomputed}  # also of single groups
     if recipes and not computed & set(recipes):
         yield LintWarning(
             code="recipes_not_served",

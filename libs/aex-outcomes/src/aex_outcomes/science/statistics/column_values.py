@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aex_models.statistics import Filter
+from aex_outcomes.science.mixed import GroupFilter
 from aex_outcomes.science.statistics.conditions import (
     Condition,
     build_match_condition,
@@ -41,13 +42,20 @@ def compile_row_condition(table: DataTable, where: Sequence[Filter]) -> Conditio
     """Return an SQL condition for the rows that match all filters of `where`.
 
     Runs queries, and raises `DataError` if a cell makes a filter undecidable: a text where numbers are compared, or a
-    list, object or bytes.
+    list, object or bytes. A `GroupFilter` matches the codes of its group.
     """
+    by_code = [each for each in where if isinstance(each, GroupFilter)]
+    where = [each for each in where if not isinstance(each, GroupFilter)]
     for name in dict.fromkeys(each.column for each in where if is_numeric_filter(each)):
         _refuse_non_numbers(table, name, build_undecidable_condition(where, name, table.columns, as_numbers=True))
     for name in dict.fromkeys(each.column for each in where if not is_numeric_filter(each)):
         require_readable_cells(table, name, build_undecidable_condition(where, name, table.columns, as_numbers=False))
-    return build_match_condition(where, table.columns)
+    rows = build_match_condition(where, table.columns)
+    for each in by_code:
+        group = table.groups[each.column]
+        code = next((code for code, value in group.values.items() if value == each.value), None)
+        rows = rows & Condition(f"{group.code_sql} = ?", (code,))
+    return rows
 
 
 def select_values_into_table(

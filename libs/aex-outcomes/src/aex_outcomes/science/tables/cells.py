@@ -8,7 +8,7 @@ expression decides this, because the database's own cast accepts `1_000`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aex_models.statistics import MISSING_WORDS
 from aex_outcomes.science.tables.database import LockedDatabase
@@ -40,18 +40,21 @@ def cell_kind_sql(cell: str, *, has_marks: bool = False) -> str:
     )
 
 
-def insert_cells_sql(with_text: Sequence[bool], *, has_marks: bool) -> str:
+def insert_cells_sql(with_text: Sequence[bool], *, has_marks: bool, groups: int = 0) -> str:
     """Return SQL that adds a batch of rows of a text file to the table `cells`.
 
     It takes one parameter per column: the column's cells joined by `SEPARATOR`: passing a list of a million texts takes
     ten times as long. `with_text`: for each column, true to store its texts beside its numbers. `has_marks`: the cells
-    use `TEXT_MARK` and `NESTED_MARK`.
+    use `TEXT_MARK` and `NESTED_MARK`. Then it takes a parameter for each of the `groups`: a character per row, or null.
     """
     indexes = range(len(with_text))
     split = ", ".join(f"unnest(string_split(${index + 1}, chr({ord(SEPARATOR)}))) AS r{index}" for index in indexes)
     trimmed = ", ".join(f"trim(r{index}, ' ' || chr(9)) AS c{index}" for index in indexes)
     kinds = ", ".join(f"c{index}, {cell_kind_sql(f'c{index}', has_marks=has_marks)} AS k{index}" for index in indexes)
     stored = ", ".join(_stored_sql(index, text, has_marks) for index, text in enumerate(with_text))
+    for index in range(groups):
+        split += f", unnest(string_split(${len(with_text) + index + 1}, '')) AS g{index}"
+        trimmed, kinds, stored = f"{trimmed}, g{index}", f"{kinds}, g{index}", f"{stored}, ascii(g{index})"
     return (
         f"INSERT INTO cells WITH split AS (SELECT {split}), trimmed AS MATERIALIZED (SELECT {trimmed} FROM split), "
         f"sorted AS (SELECT {kinds} FROM trimmed) SELECT {stored} FROM sorted"
@@ -95,17 +98,38 @@ class DataColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """Column of integers or texts with few different values, stored as a code in each row."""
+
+    index: int
+    values: Mapping[int, int | str]
+    """Value by its code; missing cells have no value."""
+
+    @property
+    def code_sql(self) -> str:
+        """Return SQL for the code."""
+        return f"g{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
 class DataTable:
     """Requested columns of one file, loaded in order of its rows into the table `cells` of a database."""
 
     database: LockedDatabase
     columns: Mapping[str, DataColumn]
+    rows: int
+    groups: Mapping[str, GroupColumn] = field(default_factory=dict)
+    """Columns by which the rows can be grouped; empty unless requested."""
 
 
-def create_cells_table_sql(is_integer: list[bool]) -> str:
-    """Return SQL that creates the table `cells`. `is_integer`: for each column, true to store integers."""
-    columns = (
+def create_cells_table_sql(is_integer: list[bool], groups: int = 0) -> str:
+    """Return SQL that creates the table `cells`, with a code for each of the `groups`.
+
+    `is_integer`: for each column, true to store integers.
+    """
+    columns = [
         f"k{index} UTINYINT, n{index} {'HUGEINT' if each else 'DOUBLE'}, t{index} VARCHAR"
         for index, each in enumerate(is_integer)
-    )
+    ]
+    columns += [f"g{index} UTINYINT" for index in range(groups)]
     return f"CREATE TABLE cells ({', '.join(columns)})"

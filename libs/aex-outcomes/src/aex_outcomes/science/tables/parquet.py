@@ -68,18 +68,27 @@ def as_unreadable_parquet_error(error: duckdb.Error) -> DataError:
 
 
 def insert_parquet_cells_sql(
-    types: Sequence[str], indexes: Sequence[int], with_text: Sequence[bool], max_rows: int
+    types: Sequence[str], indexes: Sequence[int], with_text: Sequence[bool], max_rows: int, groups: Sequence[str] = ()
 ) -> str:
     """Return SQL that copies columns of a Parquet file to the table `cells`, at most `max_rows` rows.
 
-    The file's path is its parameter. `types`: SQL types of all columns of the file. `indexes`: the columns to copy.
-    `with_text`: for each of these, true to store its texts beside its numbers.
+    `types`: SQL types of all columns of the file. `indexes`: the columns to copy. `with_text`: for each of these, true
+    to store its texts beside its numbers. `groups`: SQL of texts to store as codes. Each of these takes a parameter:
+    the list of texts in which its position is the code. The file's path is the last parameter.
     """
-    names = ", ".join(f"c{index}" for index in range(len(types)))
-    selection = ", ".join(
-        _stored_sql(f"c{index}", types[index], text) for index, text in zip(indexes, with_text, strict=True)
-    )
-    return f"INSERT INTO cells SELECT {selection} FROM (SELECT * FROM {_READ}) AS file({names}) LIMIT {max_rows}"
+    stored = [_stored_sql(f"c{index}", types[index], text) for index, text in zip(indexes, with_text, strict=True)]
+    stored += [f"CAST(coalesce(list_position(?::VARCHAR[], {text}), 0) AS UTINYINT)" for text in groups]
+    return f"INSERT INTO cells SELECT {', '.join(stored)} FROM {parquet_rows_sql(len(types))} LIMIT {max_rows}"
+
+
+def parquet_rows_sql(columns: int) -> str:
+    """Return SQL for the rows of the file, whose path is a parameter, with columns c0, c1 and so on."""
+    return f"(SELECT * FROM {_READ}) AS file({', '.join(f'c{index}' for index in range(columns))})"
+
+
+def is_text_type(sql_type: str) -> bool:
+    """Return True for a type whose cells are stored as texts."""
+    return sql_type.startswith(("VARCHAR", "ENUM", *_AS_TEXT)) and not sql_type.endswith("]")
 
 
 def _stored_sql(cell: str, kind: str, with_text: bool) -> str:

@@ -1,7 +1,7 @@
 """File of raw data in an examination: reads its column names and loads its rows on demand."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 
 import duckdb
@@ -14,8 +14,8 @@ from aex_outcomes.science.source_files import (
     find_unsupported_charset,
     resolve_data_format,
 )
-from aex_outcomes.science.tables import cells, parquet, text_rows
-from aex_outcomes.science.tables.cells import DataColumn, DataTable, create_cells_table_sql
+from aex_outcomes.science.tables import cells, parquet, parquet_groups, text_rows
+from aex_outcomes.science.tables.cells import DataColumn, DataTable, GroupColumn, create_cells_table_sql
 from aex_outcomes.science.tables.database import Deadline, LockedDatabase, open_locked_database
 from aex_outcomes.science.tables.file_checks import (
     DataError,
@@ -23,8 +23,11 @@ from aex_outcomes.science.tables.file_checks import (
     quote_name_for_message,
     resolve_checked_path,
 )
+from aex_outcomes.science.tables.group_codes import GroupEncoder
 
 _GLOB = frozenset("*?[")
+_Loaded = tuple[list[bool], dict[str, GroupColumn]]
+"""For each loaded column whether it holds integers, and the columns by which the rows can be grouped."""
 
 
 class OpenedFile:
@@ -39,6 +42,8 @@ class OpenedFile:
         self._deadline = deadline
         self.error: DataError | None = None
         """Error that makes the complete file unusable; None as long as none is known."""
+        self._open = ExitStack()
+        self._kept: DataTable | None = None
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -60,22 +65,46 @@ class OpenedFile:
             raise self.error from None
 
     @contextmanager
-    def load_table(self, requested: Collection[str], texts: Collection[str]) -> Iterator[DataTable]:
+    def load_table(
+        self, requested: Collection[str], texts: Collection[str], *, with_groups: bool = False
+    ) -> Iterator[DataTable]:
         """Load the requested columns into a database table, which exists until the end of the block.
 
-        `texts`: names of the columns whose texts are stored beside their numbers. Names that the file lacks are
-        ignored; without any other name its first column is loaded, so that rows can be counted. Raises `DataError`,
-        also for a file without rows.
+        `texts`: names of the columns whose texts are stored beside their numbers. `with_groups`: true to also find the
+        columns of the file by which its rows can be grouped. Names that the file lacks are ignored; without any other
+        name its first column is loaded, so that rows can be counted. Raises `DataError`, also for a file without rows.
         """
+        with self._deadline.count_time():
+            if self._kept is not None and not texts and self._kept.columns.keys() >= set(requested):
+                yield self._kept
+                return
+            with self._load(requested, texts, with_groups) as table:
+                yield table
+
+    def keep_table(self, requested: Collection[str]) -> DataTable:
+        """Load the requested columns with groups, for every later `load_table` of some of them, until `close`."""
+        with self._deadline.count_time():
+            self._kept = self._open.enter_context(self._load(requested, (), with_groups=True))
+        return self._kept
+
+    def close(self) -> None:
+        """Release the rows of `keep_table`."""
+        self._kept = None
+        self._open.close()
+
+    @contextmanager
+    def _load(self, requested: Collection[str], texts: Collection[str], with_groups: bool) -> Iterator[DataTable]:
         names = [name for name in self.columns if name in requested] or [self.columns[0]]
-        with self._deadline.count_time(), open_locked_database(self._path, self._limits, self._deadline) as database:
+        with open_locked_database(self._path, self._limits, self._deadline) as database:
             with_text = [name in texts for name in names]
-            is_integer = self._load_rows(database, names, with_text)
+            load = self._load_parquet if self._form is DataFormat.PARQUET else self._load_rows
+            is_integer, groups = load(database, names, with_text, with_groups)
             (rows,) = database.fetch_row("SELECT count(*) FROM cells")
             self._check_rows(rows)
             if rows == 0:
                 raise DataError("no_rows", "there is no row below the header")
-            yield DataTable(database, {name: DataColumn(index, is_integer[index]) for index, name in enumerate(names)})
+            columns = {name: DataColumn(index, is_integer[index]) for index, name in enumerate(names)}
+            yield DataTable(database, columns, rows, groups)
 
     @cached_property
     def _form(self) -> DataFormat:
@@ -96,39 +125,44 @@ class OpenedFile:
             raise DataError("artifact_missing", "a path with *, ? or [ in it is not opened: rename the file")
         return path
 
-    def _load_rows(self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool]) -> list[bool]:
-        """Load the rows into the table `cells`; return for each column whether it holds integers."""
-        if self._form is DataFormat.PARQUET:
-            return self._load_parquet(database, names, with_text)
-        is_integer = [False] * len(names)
-        database.fetch_rows(create_cells_table_sql(is_integer))
-        has_marks = self._form is DataFormat.JSON_LINES
-        insert = cells.insert_cells_sql(with_text, has_marks=has_marks)
-        indexes = [self.columns.index(name) for name in names]
+    def _load_rows(
+        self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool], with_groups: bool
+    ) -> _Loaded:
+        """Load the rows of a text file into the table `cells`."""
+        is_integer, has_marks = [False] * len(names), self._form is DataFormat.JSON_LINES
+        encoder = GroupEncoder(self.columns if with_groups else (), has_marks=has_marks)
+        database.fetch_rows(create_cells_table_sql(is_integer, len(encoder.names)))
+        insert = cells.insert_cells_sql(with_text, has_marks=has_marks, groups=len(encoder.names))
+        columns = self.columns
         if has_marks:
-            batches = text_rows.read_json_row_batches(self._path, names, self._limits)
-            indexes = list(range(len(names)))
+            columns = tuple(dict.fromkeys([*names, *encoder.names]))
+            batches = text_rows.read_json_row_batches(self._path, columns, self._limits)
         else:
-            batches = text_rows.read_row_batches(self._path, self._form, len(self.columns), self._limits)
+            batches = text_rows.read_row_batches(self._path, self._form, len(columns), self._limits)
+        indexes, group_indexes = ([columns.index(name) for name in each] for each in (names, encoder.names))
         rows = 0
         for batch in batches:
             rows += len(batch[0])
             self._check_rows(rows)
-            database.fetch_rows(insert, [cells.SEPARATOR.join(batch[index]) for index in indexes])
-        return is_integer
+            joined = (cells.SEPARATOR.join(batch[index]) for index in indexes)
+            database.fetch_rows(insert, [*joined, *encoder.encode([batch[index] for index in group_indexes])])
+        return is_integer, encoder.build_columns()
 
-    def _load_parquet(self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool]) -> list[bool]:
-        every, kinds = parquet.read_parquet_schema(database, self._path, self._limits)
+    def _load_parquet(
+        self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool], with_groups: bool
+    ) -> _Loaded:
+        every, types = parquet.read_parquet_schema(database, self._path, self._limits)
         indexes = [every.index(name) for name in names]
-        is_integer = [kinds[index] in parquet.INTEGER_TYPES for index in indexes]
-        database.fetch_rows(create_cells_table_sql(is_integer))
+        is_integer = [types[index] in parquet.INTEGER_TYPES for index in indexes]
         try:
-            database.fetch_rows(
-                parquet.insert_parquet_cells_sql(kinds, indexes, with_text, self._limits.max_rows + 1), [self._path]
-            )
+            groups = parquet_groups.find_groups(database, self._path, types) if with_groups else []
+            texts = [parquet_groups.group_text_sql(each.index, types) for each in groups]
+            database.fetch_rows(create_cells_table_sql(is_integer, len(groups)))
+            insert = parquet.insert_parquet_cells_sql(types, indexes, with_text, self._limits.max_rows + 1, texts)
+            database.fetch_rows(insert, [*(list(each.texts) for each in groups), self._path])
         except duckdb.Error as error:
             raise parquet.as_unreadable_parquet_error(error) from None
-        return is_integer
+        return is_integer, {every[each.index]: GroupColumn(at, each.values) for at, each in enumerate(groups)}
 
     def _check_rows(self, rows: int) -> None:
         if rows > self._limits.max_rows:

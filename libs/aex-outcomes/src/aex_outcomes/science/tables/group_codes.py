@@ -1,0 +1,81 @@
+"""Codes of columns with few values: one byte a row, by which rows are grouped.
+
+They are assigned while a file is read, because a second pass over millions of rows would exceed the time limit.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from aex_models.statistics import BLANKS, MISSING_WORDS
+from aex_outcomes.science.tables.cells import NESTED_MARK, NOT_FINITE_WORDS, TEXT_MARK, GroupColumn
+
+MAX_CANDIDATES = 100
+"""Columns of a file, from the left, that are looked at."""
+MAX_VALUES = 90
+"""Different cells of a column, each with a printable ASCII character as its code."""
+MAX_LENGTH = 100
+"""Characters of a value."""
+MAX_DIGITS = 15
+"""Characters of an integer."""
+FIRST_CODE = 33
+_INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}(\.0*)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class GroupEncoder:
+    """Encoder of the first columns of a text file; a column with too many values is dropped while reading."""
+
+    def __init__(self, names: Sequence[str], *, has_marks: bool = False) -> None:
+        """`has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`."""
+        self.names = tuple(names[:MAX_CANDIDATES])
+        self._has_marks = has_marks
+        self._codes: list[dict[str, str] | None] = [{} for _ in self.names]
+
+    def encode(self, columns: Sequence[Sequence[str]]) -> list[str | None]:
+        """Return a character for each row of each candidate; None for a dropped one."""
+        return [self._encode(index, cells) for index, cells in enumerate(columns)]
+
+    def _encode(self, index: int, cells: Sequence[str]) -> str | None:
+        codes = self._codes[index]
+        if codes is None:
+            return None
+        for cell in set(cells) - codes.keys():
+            if len(codes) == MAX_VALUES or len(cell) > MAX_LENGTH or (self._has_marks and cell == NESTED_MARK):
+                self._codes[index] = None
+                return None
+            codes[cell] = chr(FIRST_CODE + len(codes))
+        return "".join(map(codes.__getitem__, cells))
+
+    def build_columns(self) -> dict[str, GroupColumn]:
+        """Return the columns of integers or texts that are left."""
+        found = {}
+        for index, (name, codes) in enumerate(zip(self.names, self._codes, strict=True)):
+            cells = {ord(code): cell for cell, code in (codes or {}).items()}
+            values = _values(cells, has_marks=self._has_marks)
+            if values:
+                found[name] = GroupColumn(index, values)
+        return found
+
+
+def _values(cells: Mapping[int, str], *, has_marks: bool) -> dict[int, int | str]:
+    """Return the values of a column of integers or texts by their codes; none for any other column."""
+    bare = {code: cell.strip(BLANKS) for code, cell in cells.items()}
+    present = {code: cell for code, cell in bare.items() if cell not in MISSING_WORDS}
+    values: dict[int, int | str]
+    if any(_is_text(cell, has_marks) for cell in present.values()):
+        values = {
+            code: cell[1:] if has_marks and cell.startswith(TEXT_MARK) else cell for code, cell in present.items()
+        }
+    else:
+        numbers = {code: cell for code, cell in present.items() if cell.lower() not in NOT_FINITE_WORDS}
+        if not all(_INTEGER.fullmatch(cell) for cell in numbers.values()):
+            return {}
+        values = {code: int(cell.partition(".")[0]) for code, cell in numbers.items()}
+    # Two spellings of one value would be two groups.
+    return values if len(set(values.values())) == len(values) else {}
+
+
+def _is_text(cell: str, has_marks: bool) -> bool:
+    if has_marks:
+        return cell.startswith(TEXT_MARK)
+    return not _NUMBER.fullmatch(cell) and cell.lower() not in NOT_FINITE_WORDS

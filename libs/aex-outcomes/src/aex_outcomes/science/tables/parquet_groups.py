@@ -1,0 +1,69 @@
+"""Columns of few values in a Parquet file, by which its rows can be grouped."""
+
+# ruff: noqa: S608 SQL is put together from this package's own words; names and values go as parameters
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aex_models.statistics import MISSING_WORDS
+from aex_outcomes.science.tables.database import LockedDatabase
+from aex_outcomes.science.tables.file_checks import DataError
+from aex_outcomes.science.tables.group_codes import MAX_CANDIDATES, MAX_DIGITS, MAX_LENGTH, MAX_VALUES
+from aex_outcomes.science.tables.parquet import INTEGER_TYPES, is_text_type, parquet_rows_sql
+
+_SAMPLE_ROWS = 20_000
+_MAX_CELLS = 50_000_000
+"""Cells that are compared to find all values: about two seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetGroups:
+    """The different texts of a column; `index` is its index in the file."""
+
+    index: int
+    texts: tuple[str, ...]
+    is_integer: bool
+
+    @property
+    def values(self) -> dict[int, int | str]:
+        """Return the value of each code, which is the position of its text, from 1."""
+        coded = enumerate(self.texts, start=1)
+        return {code: int(text) if self.is_integer else text for code, text in coded if text not in MISSING_WORDS}
+
+
+def find_groups(database: LockedDatabase, path: str, types: Sequence[str]) -> list[ParquetGroups]:
+    """Return the columns of integers or texts with few values; none where memory does not suffice.
+
+    Raises `DataError` when no time is left.
+    """
+    try:
+        return list(_find_groups(database, path, types))
+    except DataError as error:
+        if error.code != "out_of_memory":
+            raise
+        return []
+
+
+def group_text_sql(index: int, types: Sequence[str]) -> str:
+    """Return SQL for the trimmed text of a cell, cut beyond `MAX_LENGTH`."""
+    text = f"CAST(c{index} AS VARCHAR)"
+    return text if types[index] in INTEGER_TYPES else f"left(trim({text}, ' ' || chr(9)), {MAX_LENGTH + 1})"
+
+
+def _find_groups(database: LockedDatabase, path: str, types: Sequence[str]) -> Iterator[ParquetGroups]:
+    suited = [index for index, each in enumerate(types) if each in INTEGER_TYPES or is_text_type(each)]
+    texts = {index: group_text_sql(index, types) for index in suited[:MAX_CANDIDATES]}
+    if not texts:
+        return
+    counts = ", ".join(f"count(DISTINCT t{index})" for index in texts)
+    listed = ", ".join(f"{text} AS t{index}" for index, text in texts.items())
+    file = parquet_rows_sql(len(types))
+    sampled = database.fetch_row(f"SELECT {counts} FROM (SELECT {listed} FROM {file} LIMIT {_SAMPLE_ROWS})", [path])
+    few = [index for index, count in zip(texts, sampled, strict=True) if count <= MAX_VALUES]
+    (rows,) = database.fetch_row("SELECT num_rows FROM parquet_file_metadata(?)", [path])
+    for index in few[: max(1, _MAX_CELLS // max(1, rows))]:
+        distinct = database.fetch_rows(f"SELECT DISTINCT {texts[index]} FROM {file} LIMIT {MAX_VALUES + 2}", [path])
+        found = sorted(text for (text,) in distinct if text is not None)
+        is_integer = types[index] in INTEGER_TYPES
+        if found and len(found) <= MAX_VALUES and max(map(len, found)) <= (MAX_DIGITS if is_integer else MAX_LENGTH):
+            yield ParquetGroups(index, tuple(found), is_integer)
