@@ -1,6 +1,6 @@
 """The panels of the dashboard with their PromQL queries.
 
-Metrics of a process are summed over replicas. Every replica reads the same from the store: there the maximum is shown.
+Metrics of processes are summed over replicas. Metrics that every replica reads from the store are shown as maximum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A number; above `red`, `deploy/alarms.md` says what to do."""
+    """A panel with one number. Above `red` it is shown in red; `deploy/alarms.md` says what to do."""
 
     title: str
     query: str
@@ -19,7 +19,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines over time; `unit` is a UCUM code."""
+    """A panel with lines over time. `unit` is a UCUM code."""
 
     title: str
     lines: Mapping[str, str]
@@ -31,7 +31,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with cards or charts under it."""
+    """A heading with its panels, which are either all cards or all charts."""
 
     title: str
     subtitle: str

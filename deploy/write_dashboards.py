@@ -34,7 +34,7 @@ def build_dashboard() -> dict[str, Any]:
 
 
 def content() -> str:
-    """Return the text of the file."""
+    """Return the text of `dashboards/overview.json`."""
     return json.dumps(build_dashboard(), indent=2) + "\n"
 
 

@@ -26,7 +26,7 @@ def list_collections() -> tuple[Collection, ...]:
 
 
 def content() -> str:
-    """Return the text of the file."""
+    """Return the text of `firestore.indexes.json`."""
     return json.dumps(build_index_file(list_collections()), indent=2) + "\n"
 
 

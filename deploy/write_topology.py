@@ -32,7 +32,7 @@ def list_topology(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
 
 
 def content() -> str:
-    """Return the text of the file."""
+    """Return the text of `pubsub.json`."""
     return json.dumps(list_topology(), indent=2) + "\n"
 
 

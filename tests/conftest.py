@@ -11,7 +11,14 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from tests.emulators.emulators import SHARED_EMULATORS, Emulators, OwnEmulators, new_project, require_jars, started
+from tests.emulators.emulators import (
+    SHARED_EMULATORS,
+    Emulators,
+    OwnEmulators,
+    new_project,
+    require_jars,
+    start_emulators,
+)
 from tests.emulators.jars import Jars
 from tests.examples import CHECK
 from tests.groups import GroupScheduling
@@ -102,7 +109,7 @@ def own_emulators(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
     `tests/groups.py` gives all files that use it to one worker, so that a run starts one such pair.
     """
-    with started(jars, tmp_path_factory.mktemp("emulators")) as pair:
+    with start_emulators(jars, tmp_path_factory.mktemp("emulators")) as pair:
         yield pair
 
 

@@ -18,7 +18,7 @@ from google.cloud.firestore_v1.base_query import FieldFilter
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.port import Collection, Fields, Index, Query, Transaction
 from tests.benchmarks.harness import BenchRow, FigureUnit, Side, compare, format_table, print_line
-from tests.emulators.emulators import new_project, started
+from tests.emulators.emulators import new_project, start_emulators
 from tests.emulators.jars import find_jars
 
 WORKS = Collection("bench-works", (Index(("state",), "due"),))
@@ -143,7 +143,7 @@ def _emulator() -> Iterator[str]:
     if running := os.environ.get("FIRESTORE_EMULATOR_HOST"):
         yield running
         return
-    with tempfile.TemporaryDirectory() as logs, started(find_jars(os.environ), Path(logs)) as emulators:
+    with tempfile.TemporaryDirectory() as logs, start_emulators(find_jars(os.environ), Path(logs)) as emulators:
         yield emulators.firestore.host
 
 

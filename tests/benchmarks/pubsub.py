@@ -35,7 +35,7 @@ ROUNDS = 5
 _ROUND_S = 60
 
 
-async def wait_for(handled: threading.Semaphore, messages: int) -> None:
+async def wait_for_messages(handled: threading.Semaphore, messages: int) -> None:
     """Wait until so many more messages were handled, in any thread."""
 
     def count() -> None:
@@ -46,7 +46,7 @@ async def wait_for(handled: threading.Semaphore, messages: int) -> None:
 
 
 @asynccontextmanager
-async def our_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
+async def open_bus_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
     """Publish and consume with our bus."""
     bus, handled = PubSubBus(new_project(), emulator=emulator), threading.Semaphore(0)
 
@@ -57,7 +57,7 @@ async def our_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side
     async def run() -> int:
         for _ in range(0, events, batch):
             await bus.publish([Outgoing(TOPIC, Message(ATTRIBUTES, DATA)) for _ in range(batch)])
-        await wait_for(handled, events)
+        await wait_for_messages(handled, events)
         return events
 
     consuming = asyncio.create_task(bus.consume(SERVICE, [TOPIC], receive, batch))
@@ -68,7 +68,7 @@ async def our_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side
 
 
 @asynccontextmanager
-async def their_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
+async def open_client_side(emulator: str, batch: int, events: int) -> AsyncIterator[Side]:
     """Publish and consume with Google's clients."""
     project, handled = new_project(), threading.Semaphore(0)
     topic, subscription = topic_path(project, TOPIC), subscription_path(project, subscription_id(TOPIC, SERVICE))
@@ -93,7 +93,7 @@ async def their_side(emulator: str, batch: int, events: int) -> AsyncIterator[Si
 
     async def run() -> int:
         await asyncio.to_thread(publish)
-        await wait_for(handled, events)
+        await wait_for_messages(handled, events)
         return events
 
     streaming = subscriber.subscribe(subscription, handle, flow_control=FlowControl(max_messages=3 * batch))
@@ -108,7 +108,7 @@ async def measure_bus(emulator: str) -> list[BenchRow]:
     """Return a row per batch size."""
     rows = []
     for batch, events in ((1, 200), (16, 1_600)):
-        async with our_side(emulator, batch, events) as own, their_side(emulator, batch, events) as baseline:
+        async with open_bus_side(emulator, batch, events) as own, open_client_side(emulator, batch, events) as baseline:
             rates = await compare(own, baseline, ROUNDS)
         name = f"publish and handle, {batch} at a time"
         rows.append(BenchRow(name, "google-cloud-pubsub", *rates, None, FigureUnit.RATE))

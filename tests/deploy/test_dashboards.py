@@ -12,7 +12,7 @@ import pytest
 
 from deploy.write_dashboards import COLUMNS, FILE, content
 from tests.deploy.alarm_guide import ALARMS
-from tests.parts.promql import Metric, find_problems, metrics_in
+from tests.parts.promql import Metric, find_metrics, find_problems
 
 DASHBOARD: dict[str, Any] = json.loads(FILE.read_text())
 TILES: list[dict[str, Any]] = DASHBOARD["mosaicLayout"]["tiles"]
@@ -88,7 +88,7 @@ def test_promtool_accepts_the_queries(tmp_path: Path) -> None:
 
 
 def test_every_metric_is_on_the_dashboard_or_left_out_for_a_reason(metrics: Mapping[str, Metric]) -> None:
-    displayed = {name for query in QUERIES for name in metrics_in(query, metrics)}
+    displayed = {name for query in QUERIES for name in find_metrics(query, metrics)}
     assert set(metrics) - displayed == set(LEFT_OUT)
 
 

@@ -39,7 +39,7 @@ EMBEDDED = Backend("embedded")
 def on_emulators(emulators: Emulators) -> Backend:
     """A new project, with nothing in it."""
     project = new_project()
-    return Backend(EMULATED, emulators.of_project(project), project, emulators)
+    return Backend(EMULATED, emulators.project_environment(project), project, emulators)
 
 
 BACKENDS = (EMBEDDED.name, pytest.param(EMULATED, marks=pytest.mark.emulator))

@@ -17,7 +17,7 @@ from aex_cli.suite.service_spec import MODULES, plan_suite
 from aex_runtime.settings import RuntimeSettings
 from tests.e2e.altered_service import ALTER
 from tests.e2e.backend import EMBEDDED, Backend
-from tests.emulators.java import guarded
+from tests.emulators.java import guard_command
 from tests.libs.cli.suites import ROOT, TIMEOUT_S, RunningSuite, free_ports, run_supervised
 
 FOLDERS = {name: location for location, name in enumerate(MODULES)}
@@ -110,7 +110,7 @@ def live_suite(
     command = _command(options, altered=alter is not None)
     variables = clean_environment({**backend.environment, **(environment or {}), **({ALTER: alter} if alter else {})})
     with (
-        run_supervised(guarded(command) if guard else command, variables, base) as running,
+        run_supervised(guard_command(command) if guard else command, variables, base) as running,
         httpx.Client(timeout=ANSWER_S, trust_env=False, limits=httpx.Limits(max_connections=100)) as client,
     ):
         if waited_for:

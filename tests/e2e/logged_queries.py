@@ -10,7 +10,7 @@ from aex_runtime.service import Backends, open_backends
 from aex_runtime.settings import RuntimeSettings
 from deploy.write_indexes import FILE
 from tests.e2e.live import Live
-from tests.parts.query_shapes import Shape, covers
+from tests.parts.query_shapes import Shape, has_index_for
 from tests.parts.recording import RecordingStore, read_shapes
 
 _VARIABLE = "TEST_SHAPES"
@@ -38,7 +38,7 @@ def logged_queries(live: Live) -> set[Shape]:
 def uncovered(live: Live) -> list[Shape]:
     """Return the queries that no index of the committed file serves: Firestore would refuse them."""
     committed = json.loads(FILE.read_text(encoding="utf-8"))
-    return [shape for shape in logged_queries(live) if not covers(committed, shape)]
+    return [shape for shape in logged_queries(live) if not has_index_for(committed, shape)]
 
 
 def _file(data_dir: Path) -> Path:

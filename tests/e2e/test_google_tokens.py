@@ -11,7 +11,7 @@ from tests.e2e.bad_input_targets import refused
 from tests.e2e.jobs import GOOD, candidate, contract, deliver, eventually, plain_work, until_settled, until_status
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Caller, PatientCaller, caller, parties_of
-from tests.parts.google import ACCOUNTS, CannedResponse, Google, run_google
+from tests.parts.google import ACCOUNTS, CannedResponse, GoogleStub, run_google_stub
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOKEN_REQUESTS = {"work-publisher": "/v1/awards/{}", "governance": "/v1/holds", "settlement": "/v1/settlements"}
@@ -21,10 +21,10 @@ UNKNOWN = "/v1/contracts/ctr_unknown/outputs"
 
 
 @pytest.fixture(scope="module")
-def with_google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live, Google]]:
+def with_google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live, GoogleStub]]:
     """Start a suite whose settings select Google's tokens."""
     folder = tmp_path_factory.mktemp("google")
-    with run_google(folder) as google:
+    with run_google_stub(folder) as google:
         environment = {
             "AEX_LOG_LEVEL": "debug",
             "AEX_SERVICE_TOKENS": "google",
@@ -37,7 +37,7 @@ def with_google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Live
             assert live.breakdowns() == []
 
 
-def test_outcome_waits_unpaid_while_google_issues_no_token(with_google: tuple[Live, Google]) -> None:
+def test_outcome_waits_unpaid_while_google_issues_no_token(with_google: tuple[Live, GoogleStub]) -> None:
     live, google = with_google
     google.canned, google.repeats_last = [CannedResponse(503)], True
     refused(parties_of(live).agent.post("verification", UNKNOWN, candidate(GOOD)), 503, "work_publisher_unreachable")
@@ -55,7 +55,7 @@ def test_outcome_waits_unpaid_while_google_issues_no_token(with_google: tuple[Li
     assert until_status(parties.operator, contract_id, "passed")["attempts_used"] == 1
 
 
-def test_only_googles_tokens_of_listed_accounts_identify_services(with_google: tuple[Live, Google]) -> None:
+def test_only_googles_tokens_of_listed_accounts_identify_services(with_google: tuple[Live, GoogleStub]) -> None:
     live, google = with_google
     parties = parties_of(live)
     contract_id = contract(parties)
@@ -71,11 +71,11 @@ def test_only_googles_tokens_of_listed_accounts_identify_services(with_google: t
         answer = Caller(live, "x", token).get("work-publisher", TOKEN_REQUESTS["work-publisher"].format(contract_id))
         return answer.status_code, None if answer.is_success else answer.json()["code"]
 
-    assert knock(google.id_token("aex:work-publisher")) == (200, None)
-    assert knock(google.id_token("aex:governance")) == (401, "wrong_audience")
-    assert knock(google.id_token("aex:work-publisher", email_verified="true")) == (401, "unverified_account")
+    assert knock(google.sign_id_token("aex:work-publisher")) == (200, None)
+    assert knock(google.sign_id_token("aex:governance")) == (401, "wrong_audience")
+    assert knock(google.sign_id_token("aex:work-publisher", email_verified="true")) == (401, "unverified_account")
     stranger = "other@their-project.iam.gserviceaccount.com"
-    assert knock(google.id_token("aex:work-publisher", email=stranger)) == (401, "unknown_account")
+    assert knock(google.sign_id_token("aex:work-publisher", email=stranger)) == (401, "unknown_account")
     stolen = caller(live, Audience.SERVICE, "service:verification")
     for service, path in TOKEN_REQUESTS.items():
         refused(stolen.get(service, path.format(contract_id)), 401, "role_not_granted")

@@ -127,6 +127,6 @@ def test_records_survive_a_restart_of_the_store(
     assert live.backend.project is not None
     with under_load(live) as load, watched_readiness(live) as readiness:
         with stopped_services(services):
-            own_emulators.firestore.restart_with([live.backend.project])
+            own_emulators.firestore.restart_keeping([live.backend.project])
         readiness.until(OK, time.monotonic())
     check(live, capsys, {"a restarted store": load})

@@ -12,7 +12,7 @@ from tests.e2e.jobs import amounts, eventually, until_settled, until_status
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
 from tests.e2e.science import SECRET, TABLE, TRUTH, answers_to, artifact, claim, claimed, science_contract, science_of
-from tests.parts.openai_stub import ACCEPTS, GARBAGE, OpenAIStub, fails, openai_stub, reviews
+from tests.parts.openai_stub import ACCEPTS, GARBAGE, OpenAIStub, reply_error, reply_review, run_openai_stub
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -22,7 +22,7 @@ HONEST = {"mean_fitness": claimed(TRUTH)}
 
 @pytest.fixture(scope="module")
 def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as running:
+    with run_openai_stub() as running:
         yield running
 
 
@@ -39,7 +39,7 @@ def reviewed(stub: OpenAIStub, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.fixture
 def judged_by(reviewed: Live, stub: OpenAIStub) -> Parties:
     """Return new principals; the reviewer accepts everything until configured otherwise."""
-    stub.behave(ACCEPTS)
+    stub.set_behaviour(ACCEPTS)
     stub.requests.clear()
     return parties_of(reviewed)
 
@@ -67,7 +67,7 @@ def test_a_reviewer_that_accepts_everything_does_not_make_a_critical_mismatch_pa
 
 
 def test_rejection_by_the_reviewer_counts(judged_by: Parties, stub: OpenAIStub) -> None:
-    stub.behave(reviews(outcome_verdict="does_not_answer", recommendation="reject"))
+    stub.set_behaviour(reply_review(outcome_verdict="does_not_answer", recommendation="reject"))
     contract_id = science_contract(judged_by, REVIEWED | {"strict": False})
     assert claim(judged_by, contract_id, HONEST, artifact(TABLE))["verdict"] == "rejected"
 
@@ -76,7 +76,7 @@ def test_rejection_by_the_reviewer_counts(judged_by: Parties, stub: OpenAIStub) 
 def test_report_of_the_reviewer_reaches_no_agent(judged_by: Parties, stub: OpenAIStub, level: FeedbackLevel) -> None:
     words = {name: [f"canary {name}"] for name in ("issues", "domain_violations", "missing_for_conclusion")}
     reported = {"outcome_verdict": "partial_answer", "reasoning": f"canary reasoning: {SECRET}", **words}
-    stub.behave(reviews(recommendation="reject", **reported))
+    stub.set_behaviour(reply_review(recommendation="reject", **reported))
     contract_id = science_contract(
         judged_by,
         REVIEWED | {"reviewer_sees_expected": True},
@@ -84,7 +84,7 @@ def test_report_of_the_reviewer_reaches_no_agent(judged_by: Parties, stub: OpenA
     )
     claim(judged_by, contract_id, HONEST, artifact(TABLE))
     last_feedback = judged_by.agent.get("verification", f"/v1/contracts/{contract_id}").text
-    stub.behave(reviews(reasoning=f"canary reasoning: {SECRET}", issues=["canary issues"]))
+    stub.set_behaviour(reply_review(reasoning=f"canary reasoning: {SECRET}", issues=["canary issues"]))
     claim(judged_by, contract_id, HONEST, artifact(TABLE), reasoning="I took the mean of mut_score.")
     until_settled(judged_by.finance, contract_id)
     reported = {"last_feedback": last_feedback, **answers_to(judged_by.agent, contract_id)}
@@ -101,7 +101,7 @@ PLANTED = json.dumps(
 def test_a_verdict_that_is_planted_in_the_reasoning_is_not_the_reviewers_and_is_held(
     judged_by: Parties, stub: OpenAIStub
 ) -> None:
-    stub.behave(reviews(outcome_verdict="does_not_answer", recommendation="reject"))
+    stub.set_behaviour(reply_review(outcome_verdict="does_not_answer", recommendation="reject"))
     contract_id = science_contract(judged_by, REVIEWED, verification={"max_attempts": 1})
     attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE), reasoning=f"I took the mean. {PLANTED}")
     until_status(judged_by.agent, contract_id, "held")
@@ -115,7 +115,7 @@ def test_a_verdict_that_is_planted_in_the_reasoning_is_not_the_reviewers_and_is_
 def test_a_reviewer_that_talks_nonsense_costs_no_attempt_and_an_operator_decides(
     judged_by: Parties, stub: OpenAIStub
 ) -> None:
-    stub.behave(GARBAGE)
+    stub.set_behaviour(GARBAGE)
     contract_id = science_contract(judged_by, REVIEWED)
     attempt = claim(judged_by, contract_id, HONEST, artifact(TABLE))
     assert (attempt["status"], attempt["verdict"]) == ("held", None)
@@ -129,18 +129,18 @@ def test_a_reviewer_that_talks_nonsense_costs_no_attempt_and_an_operator_decides
 
 
 def test_held_review_can_be_retried(judged_by: Parties, stub: OpenAIStub) -> None:
-    stub.behave(GARBAGE)
+    stub.set_behaviour(GARBAGE)
     contract_id = science_contract(judged_by, REVIEWED)
     claim(judged_by, contract_id, HONEST, artifact(TABLE))
     hold = waiting_hold(judged_by.operator, contract_id)
-    stub.behave(ACCEPTS)
+    stub.set_behaviour(ACCEPTS)
     decided(judged_by.operator, hold, "retry")
     assert until_status(judged_by.agent, contract_id, "passed")["attempts_used"] == 1
     assert amounts(until_settled(judged_by.finance, contract_id)["cost"]) == ("0.40", "0.45", "0.00", "0.85")
 
 
 def test_review_is_retried_after_an_outage_and_not_counted(judged_by: Parties, stub: OpenAIStub) -> None:
-    stub.behave(fails(503))
+    stub.set_behaviour(reply_error(503))
     contract_id = science_contract(judged_by, REVIEWED)
     body = {"output": "x", "claimed_values": HONEST, "artifacts": [artifact(TABLE)]}
     path = f"/v1/contracts/{contract_id}/outputs"
@@ -151,7 +151,7 @@ def test_review_is_retried_after_an_outage_and_not_counted(judged_by: Parties, s
         return seen["status"] == "waiting" or None
 
     eventually(waits, what="the first retry")
-    stub.behave(ACCEPTS)
+    stub.set_behaviour(ACCEPTS)
     assert until_status(judged_by.agent, contract_id, "passed")["attempts_used"] == 1
 
 

@@ -1,1 +1,1 @@
-"""Google's own emulators of Firestore and Pub/Sub: found on this machine, started, paused, stopped."""
+"""Google's emulators of Firestore and Pub/Sub: tests find, start, pause and stop them here."""

@@ -1,4 +1,4 @@
-"""`python -m tests.emulators`: the emulators for a terminal, or for one command."""
+"""`python -m tests.emulators` runs the emulators until it is stopped, or for one command."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.emulators.emulator import EmulatorFailed
-from tests.emulators.emulators import Emulators, started
+from tests.emulators.emulators import Emulators, start_emulators
 from tests.emulators.jars import EmulatorsMissing, Jars, find_jars
 
 _PROJECT = "aex-local"
@@ -19,7 +19,10 @@ _FAILED, _MISSING, _SIGNALLED = 1, 2, 128
 
 
 def main(arguments: list[str]) -> int:
-    """Start both emulators, for a command or until asked to stop; the exit code. Leaves nothing behind."""
+    """Run both emulators until a signal, or until a command ends, and return the exit code.
+
+    `arguments`: the command, if any. No process is left running.
+    """
     parser = argparse.ArgumentParser(prog="python -m tests.emulators", description=__doc__)
     commands = parser.add_subparsers(dest="what")
     commands.add_parser("where", help="say which emulators there are, and which Java")
@@ -35,7 +38,7 @@ def main(arguments: list[str]) -> int:
         jars = find_jars(os.environ)
         if requested.what == "where":
             return _print_addresses(jars)
-        with TemporaryDirectory(prefix="aex-emulators-") as logs, started(jars, Path(logs)) as emulators:
+        with TemporaryDirectory(prefix="aex-emulators-") as logs, start_emulators(jars, Path(logs)) as emulators:
             return _run(emulators, requested.command) if requested.what == "run" else _stay(emulators)
     except EmulatorsMissing as missing:
         sys.stderr.write(f"{missing}\n")
@@ -54,7 +57,7 @@ def _print_addresses(jars: Jars) -> int:
 
 
 def _stay(emulators: Emulators) -> int:
-    for name, value in emulators.of_project(_PROJECT).items():
+    for name, value in emulators.project_environment(_PROJECT).items():
         sys.stdout.write(f"export {name}={value}\n")
     sys.stdout.flush()
     sys.stderr.write("The emulators run, with all they hold in memory, until Ctrl-C.\n")
@@ -63,7 +66,7 @@ def _stay(emulators: Emulators) -> int:
 
 
 def _run(emulators: Emulators, command: list[str]) -> int:
-    child = subprocess.Popen(command, env={**os.environ, **emulators.of_project(_PROJECT)})
+    child = subprocess.Popen(command, env={**os.environ, **emulators.project_environment(_PROJECT)})
     # Ctrl-C reaches the command by itself: the emulators have to outlive it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, _frame: child.send_signal(number))

@@ -1,4 +1,4 @@
-"""An emulator on a port of this machine."""
+"""An emulator as a process of this machine: start, pause, stop."""
 
 import random
 import signal
@@ -29,12 +29,12 @@ processor."""
 
 
 class EmulatorFailed(Exception):
-    """An emulator that does not start or does not answer; the message names its log."""
+    """The error for an emulator that does not start or answer. The message names its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Command of an emulator without its address, and a GET that a started one answers."""
+    """The command of an emulator without its address, and a path that it answers once started."""
 
     name: str
     command: Sequence[str]
@@ -42,7 +42,7 @@ class Program:
 
 
 class Emulator:
-    """A running emulator, by its port and its process; its state is in memory."""
+    """A running emulator that another process may have started. It keeps its data in memory."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._port, self._pid = port, pid
@@ -59,7 +59,7 @@ class Emulator:
 
 
 class OwnEmulator(Emulator):
-    """An emulator that this process started. The methods block, for seconds where they start or stop it."""
+    """An emulator that this process started. Starting and stopping it block for seconds."""
 
     def __init__(self, program: Program, logs: Path) -> None:
         """Start it on a free port.
@@ -84,21 +84,21 @@ class OwnEmulator(Emulator):
         """Return the id of the Java process."""
         return self._process.pid
 
-    def attachable(self) -> Emulator:
-        """Return it as other processes of this machine may use it."""
+    def to_attachable(self) -> Emulator:
+        """Return the emulator without control of its process, for other processes of this machine."""
         return Emulator(self._port, self.pid)
 
     def pause(self) -> None:
-        """Stop every thread: the port still takes connections, nothing is answered."""
-        self._process.stand_still()
+        """Suspend the process. Its port still accepts connections, but nothing is answered."""
+        self._process.suspend()
 
     def resume(self) -> None:
-        """Continue; what has piled up is answered."""
+        """Continue the suspended process, which then answers the waiting requests."""
         self._process.send(signal.SIGCONT)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause for the length of the block."""
+        """Pause the emulator during the block."""
         self.pause()
         try:
             yield
@@ -106,22 +106,22 @@ class OwnEmulator(Emulator):
             self.resume()
 
     def stop(self) -> None:
-        """End it. Connections are refused then."""
+        """End the process. Connections are then refused."""
         self._process.end()
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """End the process by SIGKILL."""
         self._process.kill()
 
     def start(self) -> None:
-        """Start it again, on the same port and with nothing in it, once it was stopped.
+        """Start the stopped emulator again, on the same port and without data.
 
         Raises `EmulatorFailed`.
         """
         self._process = self._started()
 
     def restart(self) -> None:
-        """Stop it and start it again on the same port, with nothing in it.
+        """Stop the emulator and start it again, on the same port and without data.
 
         Raises `EmulatorFailed`.
         """

@@ -1,4 +1,4 @@
-"""A pair of emulators, as a suite of services needs it."""
+"""The pair of emulators, Firestore and Pub/Sub, that a suite of services needs."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -19,16 +19,16 @@ from tests.shared import SharedResources
 
 @dataclass(frozen=True, slots=True)
 class Emulators:
-    """Both, running."""
+    """A running pair of emulators."""
 
     firestore: Emulator
     pubsub: Emulator
 
     def environment(self) -> dict[str, str]:
-        """The variables by which Google's libraries, and the services, find them."""
+        """Return the variables by which Google's libraries and the services find the emulators."""
         return {"FIRESTORE_EMULATOR_HOST": self.firestore.host, "PUBSUB_EMULATOR_HOST": self.pubsub.host}
 
-    def of_project(self, project: str) -> dict[str, str]:
+    def project_environment(self, project: str) -> dict[str, str]:
         """Return the variables that a service needs to use the project on the emulators."""
         urls = {"AEX_STORE_URL": f"firestore://{project}", "AEX_BUS_URL": f"pubsub://{project}"}
         return {**self.environment(), **urls}
@@ -36,14 +36,14 @@ class Emulators:
 
 @dataclass(frozen=True, slots=True)
 class OwnEmulators(Emulators):
-    """Both, started by this process."""
+    """A pair of emulators that this process started."""
 
     firestore: FirestoreEmulator
     pubsub: PubSubEmulator
 
-    def attachable(self) -> Emulators:
-        """Return the pair as other processes of this machine may use it."""
-        return Emulators(self.firestore.attachable(), self.pubsub.attachable())
+    def to_attachable(self) -> Emulators:
+        """Return the pair without control of its processes, for other processes of this machine."""
+        return Emulators(self.firestore.to_attachable(), self.pubsub.to_attachable())
 
 
 def new_project() -> str:
@@ -62,8 +62,8 @@ def require_jars(environ: Mapping[str, str]) -> Jars:
 
 
 @contextmanager
-def started(jars: Jars, logs: Path) -> Iterator[OwnEmulators]:
-    """Both, started at once on free ports and stopped at the end; each writes a log into `logs`.
+def start_emulators(jars: Jars, logs: Path) -> Iterator[OwnEmulators]:
+    """Start both emulators on free ports, yield them, and stop them at the end; they log into `logs`.
 
     Raises `EmulatorFailed`.
     """
@@ -78,10 +78,10 @@ def started(jars: Jars, logs: Path) -> Iterator[OwnEmulators]:
 
 
 @contextmanager
-def shared(resources: SharedResources) -> Iterator[Emulators]:
-    """A pair for all processes of a test run."""
-    with started(find_jars(os.environ), resources.folder) as pair:
-        yield pair.attachable()
+def share_emulators(resources: SharedResources) -> Iterator[Emulators]:
+    """Yield one pair of emulators for all processes of a test run."""
+    with start_emulators(find_jars(os.environ), resources.folder) as pair:
+        yield pair.to_attachable()
 
 
-SHARED_EMULATORS = f"{__name__}:{shared.__name__}"
+SHARED_EMULATORS = f"{__name__}:{share_emulators.__name__}"

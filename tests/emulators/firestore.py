@@ -1,4 +1,4 @@
-"""The Firestore emulator."""
+"""The Firestore emulator, with a restart that keeps documents."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,18 +17,18 @@ _COPY_S = 60.0
 
 
 class FirestoreEmulator(OwnEmulator):
-    """Any project, any database: each of them is there, and empty, when it is first named."""
+    """The Firestore emulator. A project or database exists, without documents, once it is first used."""
 
     def __init__(self, jars: Jars, logs: Path) -> None:
         """Start it on a free port. Raises `EmulatorFailed`."""
         command = (jars.java, *_JVM, "-cp", str(jars.firestore), _MAIN)
         super().__init__(Program("firestore", command, "/v1/projects/ready/databases/(default)/documents/ready"), logs)
 
-    def restart_with(self, projects: Sequence[str]) -> None:
-        """Stop it and start it again on the same port, with what the default databases of `projects` held.
+    def restart_keeping(self, projects: Sequence[str]) -> None:
+        """Restart the emulator on the same port, keeping the default databases of `projects`.
 
-        The documents come back with the time of the restart as their `update_time`. `--export-on-exit` is no help: it
-        is overtaken by the shutdown it hangs on.
+        The documents get the time of the restart as `update_time`. The option `--export-on-exit` cannot be used: the
+        shutdown ends before the export.
         """
         with TemporaryDirectory(prefix="aex-firestore-") as folder:
             for project in projects:

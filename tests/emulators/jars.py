@@ -1,4 +1,4 @@
-"""Emulators on this machine."""
+"""Finding the archives of the emulators, and Java, on this machine."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ _FIRESTORE, _PUBSUB = "AEX_FIRESTORE_EMULATOR_JAR", "AEX_PUBSUB_EMULATOR_JAR"
 
 
 class EmulatorsMissing(Exception):
-    """A missing requirement; the message names it and how to install it."""
+    """The error for missing emulators. The message says what is missing and how to install it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class Jars:
 
 
 def find_jars(environ: Mapping[str, str]) -> Jars:
-    """Return the emulators of the variables, else of the Google Cloud SDK. Raises `EmulatorsMissing`."""
+    """Return the archives that variables name, or else those of the Google Cloud SDK.
+
+    Raises `EmulatorsMissing`.
+    """
     firestore = _named(environ, _FIRESTORE) or _found(environ, "cloud-firestore-emulator/cloud-firestore-emulator.jar")
     pubsub = _named(environ, _PUBSUB) or _found(environ, "pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar")
     java = shutil.which("java", path=environ.get("PATH"))
@@ -56,7 +59,7 @@ def _found(environ: Mapping[str, str], pattern: str) -> Path | None:
 
 
 def _sdk_roots(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Return the folders that may hold the SDK, the likeliest first and the slowest to find last."""
+    """Yield the folders that may hold the SDK, beginning with the likeliest."""
     if named := environ.get("CLOUDSDK_ROOT_DIR"):
         yield Path(named)
     gcloud = shutil.which("gcloud", path=environ.get("PATH"))

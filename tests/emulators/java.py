@@ -1,4 +1,4 @@
-"""A Java program as a process that does not outlive this one."""
+"""A Java program as a child process that ends when this process ends."""
 
 import os
 import signal
@@ -16,19 +16,22 @@ from any thread, and on a program that is stopped.
 """
 
 
-def guarded(command: Sequence[str]) -> list[str]:
+def guard_command(command: Sequence[str]) -> list[str]:
     """Return a command that is killed when the process that holds the other end of its stdin ends."""
     return ["/bin/sh", "-c", _GUARDED, "sh", *command]
 
 
 class JavaProcess:
-    """The program and its guard, in a session of their own: Ctrl-C on the terminal is not for them."""
+    """A Java program and its guard in their own session, so that Ctrl-C does not reach them.
+
+    The guard kills the program when this process ends.
+    """
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self.log = log
         with log.open("ab") as out:
             self._process = subprocess.Popen(
-                guarded(command),
+                guard_command(command),
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -37,7 +40,7 @@ class JavaProcess:
 
     @property
     def pid(self) -> int:
-        """The program's own: the shell has become it."""
+        """Return the process id of the program, which has replaced its shell."""
         return self._process.pid
 
     def ended(self) -> bool:
@@ -45,16 +48,16 @@ class JavaProcess:
         return self._process.poll() is not None
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the program alone."""
+        """Send a signal to the program, not to its guard."""
         self._process.send_signal(number)
 
-    def stand_still(self) -> None:
-        """Stop the program; every thread of it stands when this returns."""
+    def suspend(self) -> None:
+        """Suspend the program, and return once all its threads have stopped."""
         self.send(signal.SIGSTOP)
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def end(self) -> None:
-        """Ask it to end, then kill it and its guard."""
+        """Send SIGTERM, wait, then kill the program and its guard."""
         if not self.ended():
             self.send(signal.SIGCONT)
             self.send(signal.SIGTERM)
@@ -66,7 +69,7 @@ class JavaProcess:
             self._kill_group()
 
     def kill(self) -> None:
-        """Kill it as a power cut would."""
+        """Kill the program and its guard by SIGKILL."""
         self._kill_group()
         self._process.wait(_STOP_S)
 

@@ -1,1 +1,1 @@
-"""Real parts put together differently: for tests that need no network and no processes."""
+"""Shared parts of tests: stubs, in-process replacements of remote services, and readers of files."""

@@ -1,4 +1,4 @@
-"""Blob stores in memory, and one that fails when a test says so."""
+"""Blob stores in memory, one of which fails on request."""
 
 from obstore.store import MemoryStore
 
@@ -6,13 +6,13 @@ from aex_runtime.blobs.objects import ObjectBlobs
 from aex_runtime.blobs.port import BlobRef
 
 
-def memory_blobs() -> ObjectBlobs:
+def create_memory_blobs() -> ObjectBlobs:
     """Return an empty blob store in memory."""
     return ObjectBlobs(MemoryStore)
 
 
 class FailingBlobs(ObjectBlobs):
-    """A blob store that counts its puts and raises `failure` while there is one."""
+    """A blob store in memory that counts its puts, and raises `failure` unless it is None."""
 
     def __init__(self) -> None:
         super().__init__(MemoryStore)

@@ -1,17 +1,17 @@
-"""Stores with which a test gets between a process and its commits: to end it there, or to come first."""
+"""Stores that run a hook before, or simulate a crash around, a transaction of the tested code."""
 
 from collections.abc import Awaitable, Callable, Iterator
 
 from aex_runtime.store.port import Store, T, Transaction
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 
 
 class Crash(Exception):
-    """The process ends here."""
+    """The signal that the simulated process ends at this point."""
 
 
-class HookedStore(PassingStore):
-    """Calls `hook` before each transaction, with its number."""
+class HookedStore(ForwardingStore):
+    """A store that calls `hook` with the number of each transaction before running it."""
 
     def __init__(self, store: Store, hook: Callable[[int], Awaitable[None]]) -> None:
         super().__init__(store)
@@ -24,8 +24,11 @@ class HookedStore(PassingStore):
         return await super().transact(fn)
 
 
-class CrashingStore(PassingStore):
-    """Store that ends the process "before" or "after" a commit, as the next of `fates` says."""
+class CrashingStore(ForwardingStore):
+    """A store that raises `Crash` before or after a commit.
+
+    Each transaction takes the next of `fates`: "before", "after" or None for no crash.
+    """
 
     def __init__(self, store: Store, fates: Iterator[str | None]) -> None:
         super().__init__(store)

@@ -1,4 +1,4 @@
-"""Metadata server that returns ID tokens of one account, with their public keys."""
+"""Stub of Google's metadata server: it returns ID tokens of one account, and their public keys."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ class CannedResponse:
 
 
 @dataclass
-class Google:
-    """State of the server: requested audiences and canned responses."""
+class GoogleStub:
+    """The state of the stub: the audiences requested so far, and canned responses to return first."""
 
     keys: Signer
     jwks: Path
@@ -46,8 +46,8 @@ class Google:
     request_received: threading.Event = field(default_factory=threading.Event)
     """Set by the first request."""
 
-    def id_token(self, audience: str, **claims: Any) -> str:
-        """A token as Google signs them; a claim set to None is left out."""
+    def sign_id_token(self, audience: str, **claims: Any) -> str:
+        """Return a signed ID token like Google's. Keyword arguments replace claims; None leaves a claim out."""
         issued = int(self.now().timestamp())
         all_claims = {
             "iss": "https://accounts.google.com",
@@ -76,7 +76,7 @@ class Google:
             return CannedResponse(403)
         full = query.get("format") == ["full"]
         changes = {} if full else {"email": None, "email_verified": None}
-        return CannedResponse(body=self.id_token(audience, **changes).encode())
+        return CannedResponse(body=self.sign_id_token(audience, **changes).encode())
 
 
 @cache
@@ -85,9 +85,9 @@ def _keys() -> Signer:
 
 
 @contextmanager
-def run_google(folder: Path, **changes: Any) -> Iterator[Google]:
+def run_google_stub(folder: Path, **changes: Any) -> Iterator[GoogleStub]:
     keys = _keys()
-    google = Google(keys, write_jwks(folder / "google.jwks.json", keys), **changes)
+    google = GoogleStub(keys, write_jwks(folder / "google.jwks.json", keys), **changes)
     google.answering.set()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,12 +1,12 @@
-"""Measures recorded for tests."""
+"""A recorder of measures, for tests to read."""
 
 from collections import Counter
 
 from aex_runtime.measures import CounterSpec, HistogramSpec
 
 
-class Measured:
-    """Remembers everything, under the metric's name and the values of its labels."""
+class RecordedMeasures:
+    """Measures that are kept in memory, by metric name and label values."""
 
     def __init__(self) -> None:
         self.counted: Counter[tuple[str, ...]] = Counter()

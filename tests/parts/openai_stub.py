@@ -1,4 +1,4 @@
-"""A server that speaks as much of OpenAI's chat completions as a reviewer needs, over real HTTP."""
+"""A stub of OpenAI's chat completions over real HTTP, and the behaviours that it can have."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ ACCEPTING: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Request as received: the JSON body, and the headers by their names in lower case."""
+    """A received request: its JSON body, and its headers by names in lower case."""
 
     body: dict[str, Any]
     headers: dict[str, str]
@@ -41,7 +41,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Response of the stub; with `hangs` none is sent until the stub closes."""
+    """A response of the stub. With `hangs`, none is sent until the stub closes."""
 
     body: bytes = b""
     status: int = 200
@@ -52,15 +52,15 @@ class Reply:
 Behaviour = Callable[[ChatRequest], Reply]
 
 
-def says(text: str) -> Behaviour:
+def reply_text(text: str) -> Behaviour:
     return lambda request: _completion(request, {"role": "assistant", "content": text}, "stop")
 
 
-def calls_tool(arguments: str) -> Behaviour:
+def reply_tool_call(arguments: str) -> Behaviour:
     def reply(request: ChatRequest) -> Reply:
         tools = request.body.get("tools")
         if not tools:
-            return says(arguments)(request)
+            return reply_text(arguments)(request)
         function = {"name": tools[0]["function"]["name"], "arguments": arguments}
         call = {"id": "call_1", "type": "function", "function": function}
         return _completion(request, {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
@@ -68,29 +68,32 @@ def calls_tool(arguments: str) -> Behaviour:
     return reply
 
 
-def reviews(**changed: Any) -> Behaviour:
-    """The accepting review with these fields changed, in the form that was request for."""
-    return calls_tool(json.dumps(ACCEPTING | changed))
+def reply_review(**changed: Any) -> Behaviour:
+    """Return a behaviour that replies with an accepting review, in the requested form.
+
+    Keyword arguments replace fields of the review.
+    """
+    return reply_tool_call(json.dumps(ACCEPTING | changed))
 
 
-ACCEPTS = reviews()
-GARBAGE = says("The stars look favourable tonight; I would not worry {")
+ACCEPTS = reply_review()
+GARBAGE = reply_text("The stars look favourable tonight; I would not worry {")
 HANGS: Behaviour = lambda _: Reply(hangs=True)  # noqa: E731 a value beside the others
 
 
-def fails(status: int, **headers: str) -> Behaviour:
-    """An error of this status, in OpenAI's form; header names with `_` for `-`."""
+def reply_error(status: int, **headers: str) -> Behaviour:
+    """Return a behaviour that replies with an error in OpenAI's form. `headers`: names with `_` for `-`."""
     body = json.dumps({"error": {"message": "The stub fails on request", "type": "stub", "code": None}}).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _: Reply(body, status, named)
 
 
-def sends(body: bytes) -> Behaviour:
+def reply_bytes(body: bytes) -> Behaviour:
     return lambda _: Reply(body)
 
 
 class OpenAIStub(ThreadingHTTPServer):
-    """A running stub. `behave` changes what it says from now on; `requests` holds every request so far."""
+    """A running stub. `requests` holds every request so far."""
 
     daemon_threads = True
 
@@ -98,7 +101,7 @@ class OpenAIStub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[ChatRequest] = []
         self.closing = threading.Event()
-        self.behave(behaviour)
+        self.set_behaviour(behaviour)
 
     @property
     def base_url(self) -> str:
@@ -111,7 +114,7 @@ class OpenAIStub(ThreadingHTTPServer):
             "AEX_REVIEW_API_KEY": "stub-key-that-no-log-may-hold",
         }
 
-    def behave(self, behaviour: Behaviour) -> None:
+    def set_behaviour(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -120,7 +123,7 @@ class OpenAIStub(ThreadingHTTPServer):
 
 
 @contextmanager
-def openai_stub(behaviour: Behaviour = ACCEPTS) -> Iterator[OpenAIStub]:
+def run_openai_stub(behaviour: Behaviour = ACCEPTS) -> Iterator[OpenAIStub]:
     with OpenAIStub(behaviour) as stub:
         thread = threading.Thread(target=stub.serve_forever, args=(0.05,), daemon=True)
         thread.start()
@@ -143,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.requests.append(request)
             reply = self.server.behaviour(request)
         else:
-            reply = fails(404)(request)
+            reply = reply_error(404)(request)
         if reply.hangs:
             self.server.closing.wait()
             self.close_connection = True
@@ -156,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, *_: Any) -> None:
-        """Tests read `request`; nothing goes to stderr."""
+        """Log nothing to stderr. Tests read `requests` instead."""
 
 
 def _completion(request: ChatRequest, message: dict[str, Any], reason: str) -> Reply:

@@ -1,11 +1,11 @@
-"""A store that hands everything on: what stands around a store says only what it does otherwise."""
+"""A store that forwards every call to another store, as a base for stores that change some calls."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
 
 
-class PassingStore:
+class ForwardingStore:
     def __init__(self, store: Store) -> None:
         self._store = store
 

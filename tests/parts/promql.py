@@ -76,7 +76,7 @@ def find_problems(query: str, metrics: Mapping[str, Metric]) -> list[str]:
     return [problem for selector in parse_selectors(query) for problem in _check(selector, metrics)]
 
 
-def metrics_in(query: str, metrics: Mapping[str, Metric]) -> set[str]:
+def find_metrics(query: str, metrics: Mapping[str, Metric]) -> set[str]:
     return {_declared_name(selector.name, metrics) for selector in parse_selectors(query)} & set(metrics)
 
 

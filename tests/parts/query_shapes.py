@@ -1,4 +1,4 @@
-"""Shapes of queries, and whether a Firestore index file serves them."""
+"""Shapes of queries, and a check whether a Firestore index file has the indexes for a shape."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class Shape:
     direction: Direction
 
 
-def shape_of(query: Query) -> Shape:
-    """Return a query without its values."""
+def get_shape(query: Query) -> Shape:
+    """Return the shape of a query: its fields and order, without values."""
     return Shape(query.collection.name, tuple(sorted(query.equal)), query.order, query.direction)
 
 
-def covers(content: IndexFile, shape: Shape) -> bool:
+def has_index_for(content: IndexFile, shape: Shape) -> bool:
     """Return whether Firestore answers queries of this shape with these indexes.
 
     Firestore can also merge composite indexes that end in the same order. That is slow if few documents have all the

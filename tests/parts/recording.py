@@ -1,23 +1,26 @@
-"""A store that notes what kinds of queries it was asked: what Firestore would need indexes for."""
+"""A store that records the shapes of its queries, for which Firestore would need indexes."""
 
 import json
 from dataclasses import asdict
 from pathlib import Path
 
 from aex_runtime.store.port import Document, Query, Store
-from tests.parts.passing import PassingStore
-from tests.parts.query_shapes import Shape, shape_of
+from tests.parts.passing import ForwardingStore
+from tests.parts.query_shapes import Shape, get_shape
 
 
-class RecordingStore(PassingStore):
-    """Store that notes each shape of a query once, in `shapes` and in a file that processes may share."""
+class RecordingStore(ForwardingStore):
+    """A store that records each shape of a query once, in `shapes` and in a file.
+
+    Several processes may share the file.
+    """
 
     def __init__(self, store: Store, shapes: set[Shape], file: Path | None = None) -> None:
         super().__init__(store)
         self._shapes, self._file = shapes, file
 
     async def query(self, query: Query) -> list[Document]:
-        shape = shape_of(query)
+        shape = get_shape(query)
         if shape not in self._shapes:
             self._shapes.add(shape)
             if self._file is not None:

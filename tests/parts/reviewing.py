@@ -9,23 +9,23 @@ from tests.parts.openai_stub import ACCEPTING
 REVIEWER = Reviewer(model="scripted", prompt_version="0")
 
 
-def accepting(**changed: Any) -> ScientificReview:
+def make_accepting_review(**changed: Any) -> ScientificReview:
     return ScientificReview.model_validate(ACCEPTING).model_copy(update=changed)
 
 
-def says(answer: ScientificReview | ReviewFailure) -> Reviewed:
+def make_reviewed(answer: ScientificReview | ReviewFailure) -> Reviewed:
     if isinstance(answer, ReviewFailure):
         return Reviewed(REVIEWER, failure=answer, detail="scripted")
     return Reviewed(REVIEWER, review=answer)
 
 
 class ScriptedReviewer:
-    """`PeerReviewer` that returns `answer` and keeps its `briefs`."""
+    """A `PeerReviewer` that always returns `answer`, and keeps the briefs that it gets."""
 
     def __init__(self, answer: ScientificReview | ReviewFailure | None = None) -> None:
-        self.answer: ScientificReview | ReviewFailure = answer or accepting()
+        self.answer: ScientificReview | ReviewFailure = answer or make_accepting_review()
         self.briefs: list[ReviewBrief] = []
 
     async def review(self, brief: ReviewBrief) -> Reviewed:
         self.briefs.append(brief)
-        return says(self.answer)
+        return make_reviewed(self.answer)

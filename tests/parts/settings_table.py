@@ -1,6 +1,6 @@
 """The settings that the services declare, and comparisons of documents with them.
 
-Each comparing function is pure and returns one line per problem.
+Each comparing function returns one line for each problem, or an empty list.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Verification's handlers over a memory store, with the real engine and governance's real rules."""
+"""Verification's handlers over a store in memory, with the real engine and governance's real rules."""
 
 import json
 from collections.abc import Callable
@@ -54,7 +54,7 @@ from aex_verification.spool import Spool
 from aex_verification.subscriptions import subscriptions, timers
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.handlers.read_work import get_award_event_and_trace
-from tests.parts.verifiers import Breakable, VerifiersInHand
+from tests.parts.verifiers import FailingPart, InProcessVerifiers
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3, "bonus": "0.05"}
@@ -62,7 +62,7 @@ NO_KEY = IdempotentRequest("test", None, "")
 
 
 class SimulatedSandbox:
-    """Sandbox that counts words instead of running code, or raises what `meets` returns."""
+    """A sandbox that counts words instead of running code, or raises the exception that `meets` returns."""
 
     def __init__(self) -> None:
         self.meets: Callable[[str], Exception | None] = lambda _: None
@@ -75,8 +75,8 @@ class SimulatedSandbox:
         return Returned(len(str(context.output["text"]).split()), {})
 
 
-class EngineGrader(Breakable):
-    """The real engine in this process."""
+class EngineGrader(FailingPart):
+    """A grader that runs the real engine in this process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,8 +93,8 @@ class EngineGrader(Breakable):
         return Grade(assessment.result, GovernanceFacts.model_validate(assessment.facts, from_attributes=True))
 
 
-class ExaminerInHand(Breakable):
-    """The real examination in this process."""
+class InProcessExaminer(FailingPart):
+    """An examiner that runs the real examination in this process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,8 +109,11 @@ class ExaminerInHand(Breakable):
         return Examination.model_validate(json.loads(json.dumps(answer["examination"])))
 
 
-class TrialsInHand:
-    """Dry runs with scripted findings; `down`: no sandbox; `lost`: workers that die first."""
+class ScriptedTrials:
+    """Dry runs that return scripted findings.
+
+    `down`: no sandbox is available. `lost`: number of workers that die before one succeeds.
+    """
 
     def __init__(self) -> None:
         self.found = TrialFindings()
@@ -129,7 +132,10 @@ class TrialsInHand:
 
 
 class DirectGovernance:
-    """Governance's real handler without a network; `down`: no answer; `refusing`: 422."""
+    """Governance's real handler, called without a network.
+
+    `down`: it does not answer. `refusing`: it answers 422.
+    """
 
     def __init__(self, deps: GovernanceDeps) -> None:
         self.deps = deps
@@ -147,7 +153,7 @@ class DirectGovernance:
 
 
 @dataclass
-class AwardsInHand:
+class ScriptedAwards:
     awards: dict[str, ContractAwarded] = field(default_factory=dict)
     traceparent: str | None = None
 
@@ -156,7 +162,7 @@ class AwardsInHand:
         return None if found is None else FoundAward(found, self.traceparent)
 
 
-class AwardsFrom:
+class DirectAwards:
     def __init__(self, deps: PublisherDeps) -> None:
         self._deps = deps
 
@@ -168,17 +174,17 @@ class AwardsFrom:
 
 
 class VerificationBench:
-    """Handlers, a clock to move, and what they committed."""
+    """Verification's handlers with all collaborators, a clock to move, and readers of committed data."""
 
     def __init__(self, store: Store | None = None, policy: Policy | None = None, seed: int = 0) -> None:
         self.clock = SetClock(START)
         self.store: Store = store or MemoryStore()
         self.blobs = open_blobs("memory:")
         self.grader = EngineGrader()
-        self.verifiers = VerifiersInHand(self.clock)
-        self.trials = TrialsInHand()
-        self.examiner = ExaminerInHand()
-        self.awards = AwardsInHand()
+        self.verifiers = InProcessVerifiers(self.clock)
+        self.trials = ScriptedTrials()
+        self.examiner = InProcessExaminer()
+        self.awards = ScriptedAwards()
         self.events: list[Event] = []
         governance_store = MemoryStore()
         governance = UnitOfWork("governance", governance_store, self.clock, lambda _: None)
@@ -256,7 +262,7 @@ class VerificationBench:
         )
         awarded = ContractAwarded(award=award, work=work, terms=terms, evaluation=ref)
         self.awards.awards[contract_id] = awarded
-        await self.handlers["contract.awarded"](event_of("contract.awarded", contract_id, awarded))
+        await self.handlers["contract.awarded"](make_event("contract.awarded", contract_id, awarded))
         return awarded
 
     async def deliver(self, event_type: str) -> None:
@@ -264,7 +270,7 @@ class VerificationBench:
             await self.handlers[event_type](event)
 
     async def pass_time(self, by: timedelta) -> None:
-        """Move the clock to each moment at which a timer is due, and on to the end; fire what is due."""
+        """Move the clock by `by`, and fire each timer at the moment when it is due."""
         end = self.clock.now() + by
         while True:
             found = await timers_table("verification").find(self.store, order="due_at", limit=1)
@@ -275,6 +281,6 @@ class VerificationBench:
         self.clock.advance(end - self.clock.now())
 
 
-def event_of(event_type: str, subject: str, data: Any) -> Event:
+def make_event(event_type: str, subject: str, data: Any) -> Event:
     event_id, body = f"evt_{event_type}_{subject}", data.model_dump(mode="json")
     return Event(id=event_id, type=event_type, source="/test", subject=subject, time=START, data=body)

@@ -1,4 +1,4 @@
-"""Named verifiers as an operator would write them, run in this process: no pool, no registry."""
+"""Named verifiers as an operator would write them, and a pool that runs them in this process."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ class Summary(BaseModel):
 
 
 async def verify_summary(output: Summary, agent_ctx: AgentContext, execution_ctx: ExecutionContext) -> dict[str, Any]:
-    """Refuses what is dull, gives up on what is hopeless, and makes a title of the rest."""
+    """Reject a dull summary, reject a hopeless one fatally, and return a title for any other."""
     if "dull" in output.text:
         raise VerificationRejected(
             f"Attempt {agent_ctx.attempt} is dull: {output.text}", "too_dull", {"attempt": agent_ctx.attempt}
@@ -31,7 +31,7 @@ async def verify_summary(output: Summary, agent_ctx: AgentContext, execution_ctx
 
 
 def verify_nothing(output: Summary) -> None:
-    """Takes any summary, and returns nothing."""
+    """Accept any summary, and return None."""
 
 
 class Titled(Summary):
@@ -49,8 +49,8 @@ VERIFIERS: dict[str, Callable[..., Any]] = {
 }
 
 
-class Breakable:
-    """Part that breaks down `failures` times, or whenever `breaks` says so."""
+class FailingPart:
+    """A part that fails the next `failures` times, or whenever `breaks` returns True."""
 
     def __init__(self) -> None:
         self.failures = 0
@@ -61,8 +61,8 @@ class Breakable:
         return self.failures >= 0
 
 
-class VerifiersInHand(Breakable):
-    """Real verifiers in this process."""
+class InProcessVerifiers(FailingPart):
+    """A pool of verifiers that runs the real ones in this process."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.live import Live, live_suite
 from tests.libs.runtime.identity.issuing import Signer, signer, write_jwks
-from tests.parts.openai_stub import OpenAIStub, openai_stub, reviews
+from tests.parts.openai_stub import OpenAIStub, reply_review, run_openai_stub
 from tests.security.aftermath import Aftermath, play_all
 from tests.security.markers import REVIEW_MARKS, REVIEWER_KEY
 from tests.security.recorded import FOLDER
@@ -43,8 +43,8 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     }
     events = location / "events"
     events.mkdir()
-    reported = reviews(reasoning=REVIEW_MARKS["reasoning"], issues=[REVIEW_MARKS["issue"]])
-    with openai_stub(reported) as reviewer:
+    reported = reply_review(reasoning=REVIEW_MARKS["reasoning"], issues=[REVIEW_MARKS["issue"]])
+    with run_openai_stub(reported) as reviewer:
         asking = {**reviewer.environment(), "AEX_REVIEW_API_KEY": REVIEWER_KEY}
         traced = {"AEX_LOG_LEVEL": "debug", FOLDER: str(events)}
         environment = {**asking, **traced, "AEX_ISSUERS": json.dumps([trusted])}

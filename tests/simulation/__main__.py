@@ -1,4 +1,4 @@
-"""`make simulate`: many seeds on all processors, one table, and the smallest plan of whatever broke."""
+"""`make simulate`: run many seeds, print a table, and the smallest plan that breaks a promise."""
 
 import argparse
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tests.simulation.planted import PLANTS
 from tests.simulation.planted.plant import NOTHING, Plant
-from tests.simulation.runs.many import results_in_turn
+from tests.simulation.runs.many import run_seeds_in_processes
 from tests.simulation.runs.plan import Plan
-from tests.simulation.runs.report import Totals, broken_seed, table_of
-from tests.simulation.runs.running import STEPS, Broken, RunResult, result_of
-from tests.simulation.runs.shrinking import shrunk
+from tests.simulation.runs.report import Totals, describe_failure, format_table
+from tests.simulation.runs.running import STEPS, Broken, RunResult, run_plan
+from tests.simulation.runs.shrinking import shrink_plan
 from tests.simulation.world import WEIGHTS
 
 _ENOUGH = 3
@@ -21,7 +21,10 @@ _ENOUGH = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code: 0 where every promise was kept, 1 where one was broken, 2 for a plan that is none."""
+    """Run seeds or a plan, print the report, and return the exit code.
+
+    0: every promise was kept. 1: one was broken. 2: the plan cannot be read.
+    """
     expected = _arguments(arguments)
     if expected.plant == "list":
         _say(*(f"{name:<32}{plant.story}" for name, plant in PLANTS.items()))
@@ -49,7 +52,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _one(plan: Plan, plant: Plant) -> int:
-    result = result_of(plan, plant)
+    result = run_plan(plan, plant)
     _say(*result.trace)
     if result.broken is None:
         _say(f"{len(plan.steps)} steps of seed {plan.seed}: every promise was kept")
@@ -62,14 +65,14 @@ def _many(seeds: range, steps: int, jobs: int, plant: Plant) -> int:
     began, totals = time.monotonic(), Totals()
     enough = _ENOUGH if plant is NOTHING else 1
     broken: list[tuple[RunResult, Broken]] = []
-    for result in results_in_turn(seeds, steps, jobs, plant.name):
+    for result in run_seeds_in_processes(seeds, steps, jobs, plant.name):
         totals.add(result)
         if result.broken is not None:
             broken.append((result, result.broken))
             sys.stderr.write(f"seed {result.plan.seed} broke a promise: {result.broken.detail}\n")
         if len(broken) >= enough:
             break
-    _say(table_of(totals, time.monotonic() - began, jobs))
+    _say(format_table(totals, time.monotonic() - began, jobs))
     for each, promise in broken:
         _say("", _printed(each, promise, plant))
     _say("", _verdict(totals, broken, plant))
@@ -85,18 +88,20 @@ def _verdict(totals: Totals, broken: Sequence[tuple[RunResult, Broken]], plant: 
 
 
 def _printed(result: RunResult, broken: Broken, plant: Plant) -> str:
-    """The failure with the smallest plan that breaks the same promise; that is kept in a file."""
+    """Shrink a failing plan, write it to a file, and return the description of the failure."""
 
     def breaks_the_same(plan: Plan) -> bool:
-        found = result_of(plan, plant).broken
+        found = run_plan(plan, plant).broken
         return found is not None and found.promise == broken.promise
 
-    smaller = result_of(shrunk(result.plan, breaks_the_same), plant)
+    smaller = run_plan(shrink_plan(result.plan, breaks_the_same), plant)
     kept = Path(f".aex/simulation/seed-{result.plan.seed}.json")
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(smaller.plan.to_json(), encoding="utf-8")
     planted = f" PLANT={plant.name}" if plant is not NOTHING else ""
-    return broken_seed(result, broken, smaller, [f"SEEDS=1 FIRST={result.plan.seed}{planted}", f"PLAN={kept}{planted}"])
+    return describe_failure(
+        result, broken, smaller, [f"SEEDS=1 FIRST={result.plan.seed}{planted}", f"PLAN={kept}{planted}"]
+    )
 
 
 def _say(*lines: str) -> None:

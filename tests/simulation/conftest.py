@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.simulation.runs.running import silent_log
+from tests.simulation.runs.running import suppress_log
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _silent_log() -> Iterator[None]:
-    """For runs that a test begins by itself, too; before the fixtures of a module, which begin some."""
-    with silent_log():
+    """Silence the log for all runs of a session, also for those that fixtures of modules start."""
+    with suppress_log():
         yield

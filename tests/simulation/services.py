@@ -31,7 +31,10 @@ N = TypeVar("N", Event, Timer)
 
 
 class Environment:
-    """Environment that the four services share in one run; `watched` wraps each service's store."""
+    """The parts that the services of one run share: bus, blobs, dice, commit log and faults.
+
+    `watched` wraps the store of each service.
+    """
 
     fee_rate = Decimal("0.05")
 
@@ -50,7 +53,7 @@ class Environment:
 
 
 class SkewedClock:
-    """The clock of one machine, which is ahead of the others or behind."""
+    """The clock of one machine, which differs from the common clock by `skew`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -73,7 +76,7 @@ class DurableState:
 
 
 class Service:
-    """A replica of a service: a durable_states store and a process that can be restarted."""
+    """A replica of a service: a durable store, and a process that can be restarted."""
 
     def __init__(self, name: str, replica: int, environment: Environment, durable_states: DurableState) -> None:
         self.name = name
@@ -95,12 +98,12 @@ class Service:
         """Wires it, with a memory of its own."""
 
     def wire(self, subscriptions: Subscriptions, timers: Mapping[str, TimerHandler] | None = None) -> None:
-        """Give the process its handlers."""
+        """Connect the process to its event handlers and timer handlers."""
         environment = self.environment
         handled = environment.commit_log.handled
         planted, planted_timers = environment.plant.handlers(self, subscriptions), environment.plant.timers
-        self.subscriptions = self._noted(planted, lambda event: handled.add((self.name, event.id)))
-        self.timers = self._noted(planted_timers(self, timers or {}), lambda _: None)
+        self.subscriptions = self._note_handled(planted, lambda event: handled.add((self.name, event.id)))
+        self.timers = self._note_handled(planted_timers(self, timers or {}), lambda _: None)
         self.consumer = Consumer(self.name, self.bus, self.dead_letters, self.clock, self.ids, self.subscriptions)
         self.sweeper = TimerSweeper(self.name, self.store, self.leases, self.clock, self.timers, self.ids)
 
@@ -119,14 +122,14 @@ class Service:
     def _new_outbox(self) -> OutboxPump:
         return OutboxPump(self.name, self.store, self.bus, self.clock, self.ids, self.leases)
 
-    def _noted(
+    def _note_handled(
         self, handlers: Mapping[str, Callable[[N], Awaitable[None]]], note: Callable[[N], None]
     ) -> dict[str, Callable[[N], Awaitable[None]]]:
-        """The same handlers, with a note of what they return from."""
+        """Return the handlers wrapped so that `note` gets each item they have handled without an error."""
 
         def noting(handle: Callable[[N], Awaitable[None]]) -> Callable[[N], Awaitable[None]]:
             async def handle_and_note(handled: N) -> None:
-                with self._astonished(str(handled)):
+                with self._report_unexpected(str(handled)):
                     await handle(handled)
                 note(handled)
 
@@ -135,8 +138,8 @@ class Service:
         return {name: noting(handler) for name, handler in handlers.items()}
 
     @contextmanager
-    def _astonished(self, what: str) -> Iterator[None]:
-        """Report unexpected errors, which retries would otherwise hide as delays."""
+    def _report_unexpected(self, what: str) -> Iterator[None]:
+        """Report unexpected errors of the block, which retries would hide, and raise them."""
         try:
             yield
         except (Crash, *OUTAGES, Poison, RetryLater, UnreadableEvent):

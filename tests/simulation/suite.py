@@ -22,8 +22,8 @@ from aex_verification.subscriptions import subscriptions as verification_subscri
 from aex_verification.subscriptions import timers as verification_timers
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.subscriptions import subscriptions as publisher_subscriptions
-from tests.parts.verification import EngineGrader, ExaminerInHand
-from tests.parts.verifiers import VERIFIERS, VerifiersInHand
+from tests.parts.verification import EngineGrader, InProcessExaminer
+from tests.parts.verifiers import VERIFIERS, InProcessVerifiers
 from tests.simulation.engine.dice import REPLICAS
 from tests.simulation.faults.partners import (
     SimulatedAwards,
@@ -31,20 +31,20 @@ from tests.simulation.faults.partners import (
     SimulatedReviewer,
     SimulatedSpool,
     SimulatedTrials,
-    code_meets,
+    find_code_fault,
 )
 from tests.simulation.services import DurableState, Environment, Service
 
 
 @cache
 def _catalog() -> Catalog:
-    """Return the catalog of all runs; reading its domains takes longer than half a run."""
+    """Return the metric catalog. It is cached, because reading its domains takes half of a run's time."""
     return Catalog.of()
 
 
 @cache
 def _rules() -> Mapping[str, RuleConfig]:
-    """As packaged. To read them takes a third of a run's time."""
+    """Return the packaged rules. They are cached, because reading them takes a third of a run's time."""
     return load_rule_configs()
 
 
@@ -105,11 +105,11 @@ class Suite:
         )
 
     def _verification(self) -> VerificationDeps:
-        grader, verifiers, fate = EngineGrader(), VerifiersInHand(self.verification.clock), self.environment.fate
+        grader, verifiers, fate = EngineGrader(), InProcessVerifiers(self.verification.clock), self.environment.fate
         grader.breaks = verifiers.breaks = lambda: fate.happens("verifier_breaks")
-        examiner = ExaminerInHand()
+        examiner = InProcessExaminer()
         examiner.breaks = lambda: fate.happens("examiner_away")
-        grader.sandbox.meets = lambda _: code_meets(fate)
+        grader.sandbox.meets = lambda _: find_code_fault(fate)
         return VerificationDeps(
             unit_of_work=self.verification.unit_of_work,
             store=self.verification.store,
@@ -133,11 +133,11 @@ class Suite:
 
 
 def _slow_jobs_by_timer() -> SlowJobs:
-    """Return slots without waits in memory: a task outside of any action would escape a crash."""
+    """Return slots that wait by timers only, because a task outside of an action would survive a crash."""
     return SlowJobs(FairSlots(6, 0))
 
 
-def suites(environment: Environment) -> tuple[Suite, ...]:
-    """So many of everything, over the same stores, the same bus and the same blobs."""
+def build_suites(environment: Environment) -> tuple[Suite, ...]:
+    """Return the replicas of all services, which share stores, bus and blobs."""
     durable_states = {name: DurableState(name, environment) for name in SERVICES}
     return tuple(Suite(environment, durable_states, replica) for replica in range(REPLICAS))

@@ -10,7 +10,7 @@ from tests.simulation.__main__ import main
 from tests.simulation.planted import PLANTS
 from tests.simulation.planted.plant import Handlers, Plant, Timers
 from tests.simulation.runs.plan import Plan
-from tests.simulation.runs.running import RunResult, planned, result_of
+from tests.simulation.runs.running import RunResult, draw_plan, run_plan
 from tests.simulation.services import Service
 from tests.simulation.world import WEIGHTS
 
@@ -24,7 +24,7 @@ FIRST = {"writes_blindly": 33, "gives_an_attempt_back": 14, "accepts_late_output
 
 def caught(name: str, seeds: int) -> RunResult | None:
     """Return the first run in which a planted bug broke a promise."""
-    runs = (result_of(planned(seed), PLANTS[name]) for seed in range(FIRST.get(name, 0), seeds))
+    runs = (run_plan(draw_plan(seed), PLANTS[name]) for seed in range(FIRST.get(name, 0), seeds))
     return next((result for result in runs if result.broken is not None), None)
 
 
@@ -55,7 +55,7 @@ def test_command_prints_promise_seed_and_smallest_plan(
     assert main(["--plan", repeated, "--plant", "settles_what_is_cancelled"]) == 1
     assert main(["--plan", repeated]) == 0, "without the bug the same plan breaks nothing"
     plan = Plan.from_json(Path(repeated).read_text(), WEIGHTS)
-    assert len(plan.steps) < len(planned(plan.seed, 25).steps) / 3
+    assert len(plan.steps) < len(draw_plan(plan.seed, 25).steps) / 3
     assert main(["--plan", "nowhere.json"]) == 2
 
 
@@ -90,7 +90,7 @@ def failing_timers(_: Service, timers: Timers) -> Timers:
     ids=lambda plant: plant.name,
 )
 def test_defect_hidden_by_a_retry_is_detected(plant: Plant) -> None:
-    broken = [found.promise for seed in range(5) if (found := result_of(planned(seed), plant).broken)]
+    broken = [found.promise for seed in range(5) if (found := run_plan(draw_plan(seed), plant).broken)]
     assert "handlers fail for outages alone" in broken
 
 
@@ -104,6 +104,6 @@ def never_ending(_: Service, handlers: Handlers) -> Handlers:
 
 def test_endless_run_is_a_failure() -> None:
     endless = Plant("endless", "a handler never returns", handlers=never_ending)
-    result = result_of(planned(0), endless, limit_s=1.0)
+    result = run_plan(draw_plan(0), endless, limit_s=1.0)
     assert result.broken is not None
     assert "took more than" in result.broken.detail

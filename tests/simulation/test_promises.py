@@ -17,13 +17,13 @@ from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS
 from aex_verification.repository import ATTEMPTS, CONTRACTS, OUTCOMES
 from tests.simulation.actions.machinery import rebuild_memory
 from tests.simulation.engine.commit_log import Change, Commit
-from tests.simulation.engine.dice import acting
-from tests.simulation.engine.interleaving import simulated
+from tests.simulation.engine.dice import use_dice
+from tests.simulation.engine.interleaving import run_in_virtual_time
 from tests.simulation.promises.at_rest import check_at_rest
-from tests.simulation.promises.changes import look_at
+from tests.simulation.promises.changes import check_commit
 from tests.simulation.promises.invariants import check_invariants
 from tests.simulation.promises.promise import BrokenPromise
-from tests.simulation.promises.seen import Answer, Seen
+from tests.simulation.promises.seen import Answer, Observations
 from tests.simulation.world import World
 
 Commits = list[Commit]
@@ -37,7 +37,7 @@ def world() -> World:
     """A run with settlements, holds and poison in it."""
     for seed in _SEEDS:
         world = World(seed)
-        simulated(world.run(_STEPS))
+        run_in_virtual_time(world.run(_STEPS))
         seen = world.seen
         if (
             seen.held
@@ -54,9 +54,9 @@ def is_effective(settlement: Settlement) -> bool:
 
 
 def repeated_event(world: World, commits: Commits) -> None:
-    seen = Seen(poison=world.seen.poison)
+    seen = Observations(poison=world.seen.poison)
     for commit in commits:
-        look_at(seen, commit)
+        check_commit(seen, commit)
 
 
 def test_what_happened_is_believed(world: World) -> None:
@@ -280,7 +280,7 @@ async def test_a_memory_that_is_wrong_is_noticed_before_it_is_rebuilt(world: Wor
         transaction.put(PROFILES.collection, kept.key, kept.body, kept.fields)
 
     await store.transact(wrong)
-    with acting(0, replica=0), pytest.raises(AssertionError, match="not what the log comes to"):
+    with use_dice(0, replica=0), pytest.raises(AssertionError, match="not what the log comes to"):
         await rebuild_memory(world)
     await store.transact(right)
     await check_at_rest(world)

@@ -10,17 +10,17 @@ from aex_models.contract import ContractStatus
 from aex_verification.handlers.read import find_outcome
 from aex_work_publisher.repository import find_committed_work
 from tests.simulation.actions.random_works import Shares
-from tests.simulation.engine.dice import acting
-from tests.simulation.engine.interleaving import simulated
+from tests.simulation.engine.dice import use_dice
+from tests.simulation.engine.interleaving import run_in_virtual_time
 from tests.simulation.faults.fate import FaultRates
 from tests.simulation.promises.histories import attempts_of
-from tests.simulation.runs.running import STEPS, RunResult, planned, result_of
+from tests.simulation.runs.running import STEPS, RunResult, draw_plan, run_plan
 from tests.simulation.world import World
 
 
 def kept(seed: int) -> RunResult:
     """Run a seed; report a failure with its command."""
-    result = result_of(planned(seed))
+    result = run_plan(draw_plan(seed))
     broken = result.broken
     assert broken is None, f"{broken.promise}: {broken.detail}; make simulate SEEDS=1 FIRST={seed}\n{broken.where}"
     return result
@@ -54,7 +54,7 @@ def test_seed_gives_the_same_run_in_a_process_that_hashes_otherwise() -> None:
 
 
 def test_runs_have_conflicts_and_killed_processes() -> None:
-    tally = result_of(planned(2, 3 * STEPS)).counts
+    tally = run_plan(draw_plan(2, 3 * STEPS)).counts
     assert tally["tally", "transactions that lost"] > 0
     assert tally["tally", "processes killed"] > 0
     assert tally["tally", "requests killed with their process"] > 0
@@ -64,9 +64,10 @@ def test_custom_code_meets_every_fate() -> None:
     missing = {"refused", "open", "completed", "custom_metric_failed"}
     for seed in range(10):
         world = World(seed, FaultRates(code_fails=0.5), Shares(custom=0.9))
-        simulated(world.run(2 * STEPS))
+        run_in_virtual_time(world.run(2 * STEPS))
         works = [
-            simulated(find_committed_work(world.suite.publisher.memory, each.work_id)) for each in world.open_works
+            run_in_virtual_time(find_committed_work(world.suite.publisher.memory, each.work_id))
+            for each in world.open_works
         ]
         missing -= {each.record.status.value for each in works if each is not None}
         missing -= {str(event.data.get("cause")) for event in world.suite.environment.commit_log.emitted.values()}
@@ -88,14 +89,14 @@ def test_named_verifiers_meet_every_fate() -> None:
     }
     for seed in range(8):
         world = World(seed, shares=Shares(custom=0.1, verifier=0.9))
-        simulated(world.run(2 * STEPS))
+        run_in_virtual_time(world.run(2 * STEPS))
         missing -= {
             str(event.data.get(name))
             for event in world.suite.environment.commit_log.emitted.values()
             for name in ("code", "cause")
         }
-        missing -= simulated(statuses_of(world))
-        missing -= simulated(final_results_of(world))
+        missing -= run_in_virtual_time(statuses_of(world))
+        missing -= run_in_virtual_time(final_results_of(world))
         if not missing:
             return
     raise AssertionError(f"no run has {missing}")
@@ -111,7 +112,7 @@ async def statuses_of(world: World) -> set[str]:
 
 
 async def final_results_of(world: World) -> set[type]:
-    with acting(world.seed):
+    with use_dice(world.seed):
         found = [
             await find_outcome(world.suite.verification_deps, contract.contract_id)
             for contract in world.expected_contracts

@@ -11,14 +11,14 @@ from aex_runtime.store.port import Store
 from aex_settlement.repository.ledger import TRANSACTIONS
 from tests.simulation.actions import finance, incidents, machinery, operators, parties, requests
 from tests.simulation.actions.random_works import ExpectedContract, OpenWork, Shares
-from tests.simulation.engine.dice import ActDice, acting, replica_now
+from tests.simulation.engine.dice import ActDice, current_replica, use_dice
 from tests.simulation.faults.fate import CALM, FaultRates
 from tests.simulation.planted.plant import NOTHING, Plant
 from tests.simulation.promises.invariants import check_invariants, check_quiescent
-from tests.simulation.promises.seen import Seen
+from tests.simulation.promises.seen import Observations
 from tests.simulation.runs.plan import Plan, PlannedStep
 from tests.simulation.services import Environment, Service
-from tests.simulation.suite import Suite, suites
+from tests.simulation.suite import Suite, build_suites
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _MOST_ROUNDS = 400
@@ -27,7 +27,7 @@ _MOST_ROUNDS = 400
 
 @dataclass
 class World:
-    """State of one run; the same seed gives the same run."""
+    """The state and the steps of one run. The same seed gives the same run."""
 
     seed: int
     rates: FaultRates = field(default_factory=FaultRates)
@@ -41,13 +41,13 @@ class World:
         self.dice = ActDice()
         self.clock = SetClock(START)
         self.faults = self.rates
-        self.suites = suites(Environment(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
+        self.suites = build_suites(Environment(self.dice, self.clock, lambda: self.faults, self.watched, self.plant))
         self.expected_contracts: list[ExpectedContract] = []
         self.open_works: list[OpenWork] = []
         """Works with custom code, which are checked before their award."""
         self.acted: list[str] = []
         self.keys = 0
-        self.seen = Seen()
+        self.seen = Observations()
 
     @property
     def tally(self) -> Counter[str]:
@@ -67,23 +67,23 @@ class World:
     @property
     def suite(self) -> Suite:
         """Return the replicas that answer the current action."""
-        return self.suites[replica_now()]
+        return self.suites[current_replica()]
 
     def replicas_of(self, name: str) -> tuple[Service, ...]:
         """Return the replicas of one service."""
         return tuple(suite.named(name) for suite in self.suites)
 
     async def run(self, steps: int) -> None:
-        """Act at random, then let everything come to rest."""
-        await self.follow(Plan.drawn(self.seed, steps, WEIGHTS))
+        """Run random actions, then let all work come to its end, and check the final promises."""
+        await self.follow(Plan.draw(self.seed, steps, WEIGHTS))
 
     async def follow(self, plan: Plan) -> None:
-        """Act as planned, then let everything come to rest."""
+        """Run the actions of a plan, then let all work come to its end, and check the final promises."""
         for together in plan.moments():
             await self.step(together)
-            with acting(self.seed, replica=0):
+            with use_dice(self.seed, replica=0):
                 await check_invariants(self)
-        with acting(self.seed, replica=0):
+        with use_dice(self.seed, replica=0):
             await self.quiesce()
             await check_quiescent(self)
 
@@ -96,7 +96,7 @@ class World:
 
     async def _act(self, planned: PlannedStep) -> None:
         self.acted.append(planned.action)
-        with acting(planned.seed) as act:
+        with use_dice(planned.seed) as act:
             self.trace.append(f"{planned.moment} {planned.action} at {act.replica}")
             await _BY_NAME[planned.action](self)
 
@@ -110,7 +110,7 @@ class World:
             await check_invariants(self)
             await operators.repeat_old_decisions(self)
             await operators.decide_all_holds(self)
-            if await machinery.nothing_moves(self) and not await operators.waiting_holds(self):
+            if await machinery.is_quiescent(self) and not await operators.waiting_holds(self):
                 return
         raise AssertionError(f"seed {self.seed} does not come to rest in {_MOST_ROUNDS} rounds")
 

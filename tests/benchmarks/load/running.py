@@ -18,7 +18,7 @@ from tests.e2e.backend import EMBEDDED, Backend, on_emulators
 from tests.e2e.live import Live, live_suite
 from tests.e2e.parties import Parties, parties_of
 from tests.e2e.stores import transactions_by_contract
-from tests.emulators.emulators import started
+from tests.emulators.emulators import start_emulators
 from tests.emulators.jars import find_jars
 
 EMULATORS = "emulators"
@@ -54,7 +54,7 @@ def _open_backend(name: str) -> Iterator[Backend]:
         return
     with (
         tempfile.TemporaryDirectory(prefix="aex-emulators-") as logs,
-        started(find_jars(os.environ), Path(logs)) as pair,
+        start_emulators(find_jars(os.environ), Path(logs)) as pair,
     ):
         yield on_emulators(pair)
 

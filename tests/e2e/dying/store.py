@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from aex_runtime.store.port import Store, T, Transaction, Write
 from aex_runtime.store.transactions import BufferedTransaction
 from tests.e2e.dying.deaths import Deaths, Moment
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 
 StepOf = Callable[[Sequence[Write]], tuple[str, str] | None]
 """Function from writes to the step and the contract of a commit; None if no test names it."""
 
 
-class DyingStore(PassingStore):
+class DyingStore(ForwardingStore):
     """Asks before and after each commit whether the process is to die over it."""
 
     def __init__(self, store: Store, step_of: StepOf, deaths: Deaths) -> None:

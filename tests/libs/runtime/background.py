@@ -12,7 +12,7 @@ from aex_runtime.bus.port import BusError, BusUnavailable, Outgoing
 from aex_runtime.store.port import Collection, Document, Query, Store, StoreUnavailable, T, Transaction
 from aex_runtime.unit_of_work import Unit
 from tests.bus.messages import TIMEOUT_S, stop
-from tests.simulation.engine.interleaving import simulated
+from tests.simulation.engine.interleaving import run_in_virtual_time
 
 SERVICE = "verification"
 TOPIC = "work.checked"
@@ -28,7 +28,7 @@ def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P,
 
     @wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        simulated(test(*args, **kwargs))
+        run_in_virtual_time(test(*args, **kwargs))
 
     return run
 

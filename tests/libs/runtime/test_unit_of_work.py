@@ -10,7 +10,7 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import AlreadyExists, Collection, Index
 from aex_runtime.store.table import Table
 from aex_runtime.unit_of_work import Unit, UnitOfWork
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 
 
 class Note(Frozen):
@@ -71,7 +71,7 @@ NUMBERS = Table(Collection("numbers"), Number)
 
 class RecordingMeasures:
     def __init__(self) -> None:
-        self.measured, store = Measured(), MemoryStore()
+        self.measured, store = RecordedMeasures(), MemoryStore()
         self.unit_of_work = UnitOfWork("test", store, WallClock(), lambda _: None, self.measured)
         self.other = UnitOfWork("test", store, WallClock(), lambda _: None)
 

@@ -19,7 +19,7 @@ from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.unit_of_work import UnitOfWork
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 from tests.services.governance.client import OLGA, OMAR, Client, make_flag
 from tests.services.governance.process import Process
 from tests.services.governance.requests import NOW, validation_request
@@ -145,17 +145,17 @@ KEYLESS = IdempotentRequest("", None, "")
 
 
 @pytest.fixture
-def measured() -> Measured:
-    return Measured()
+def measured() -> RecordedMeasures:
+    return RecordedMeasures()
 
 
 @pytest.fixture
-def process(process: Process, measured: Measured) -> Process:
+def process(process: Process, measured: RecordedMeasures) -> Process:
     unit_of_work = UnitOfWork("governance", process.deps.store, process.clock, process.committed.append, measured)
     return replace(process, deps=replace(process.deps, unit_of_work=unit_of_work))
 
 
-async def test_repeated_requests_count_decisions_and_flags_once(process: Process, measured: Measured) -> None:
+async def test_repeated_requests_count_decisions_and_flags_once(process: Process, measured: RecordedMeasures) -> None:
     for _ in range(3):
         await validate_outcome(process.deps, validation_request())
         await validate_outcome(process.deps, validation_request(attempt_id="att_2", consumer={"id": "bot"}))
@@ -166,7 +166,7 @@ async def test_repeated_requests_count_decisions_and_flags_once(process: Process
     }
 
 
-async def test_opened_and_decided_holds_count_once(process: Process, measured: Measured) -> None:
+async def test_opened_and_decided_holds_count_once(process: Process, measured: RecordedMeasures) -> None:
     held = OutcomeHeld(contract_id="ctr_1", attempt_id="att_1", cause=HoldCause.CUSTOM_METRIC_FAILED)
     for _ in range(2):
         await open_hold(process.deps, held)

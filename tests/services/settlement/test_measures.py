@@ -9,7 +9,7 @@ from aex_runtime.records import Poison
 from aex_runtime.store.memory import MemoryStore
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.sealer import seal_and_project
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
 from tests.services.settlement.outcomes import NOON, an_outcome
 
@@ -18,17 +18,17 @@ SETTLING, SEALING = ("aex_settlement_lag_seconds",), ("aex_seal_lag_seconds",)
 
 
 @pytest.fixture
-def measured() -> Measured:
-    return Measured()
+def measured() -> RecordedMeasures:
+    return RecordedMeasures()
 
 
 @pytest.fixture
-def ledger(measured: Measured) -> LedgerKit:
+def ledger(measured: RecordedMeasures) -> LedgerKit:
     return ledger_kit_over(MemoryStore(), NOON, measured)
 
 
 async def test_settlement_is_counted_once_and_its_lag_begins_at_the_outcome(
-    ledger: LedgerKit, measured: Measured
+    ledger: LedgerKit, measured: RecordedMeasures
 ) -> None:
     ledger.clock.advance(timedelta(seconds=4))
     assert [await settle_outcome(ledger.deps, an_outcome()) for _ in range(3)] == [True, False, False]
@@ -43,7 +43,7 @@ async def test_settlement_is_counted_once_and_its_lag_begins_at_the_outcome(
     assert measured.observed == {SETTLING: [4.0]}
 
 
-async def test_refused_outcome_is_counted_and_not_posted(ledger: LedgerKit, measured: Measured) -> None:
+async def test_refused_outcome_is_counted_and_not_posted(ledger: LedgerKit, measured: RecordedMeasures) -> None:
     outcome = an_outcome()
     off = outcome.billing_impact.model_copy(update={"total": Decimal("1.49")})
     with pytest.raises(Poison):
@@ -52,7 +52,7 @@ async def test_refused_outcome_is_counted_and_not_posted(ledger: LedgerKit, meas
     assert measured.observed == {}
 
 
-async def test_seal_lag_is_that_of_the_oldest_transaction(ledger: LedgerKit, measured: Measured) -> None:
+async def test_seal_lag_is_that_of_the_oldest_transaction(ledger: LedgerKit, measured: RecordedMeasures) -> None:
     await seal_and_project(ledger.deps)
     assert SEALING not in measured.observed
     await settle_outcome(ledger.deps, an_outcome("ctr_1"))

@@ -13,7 +13,7 @@ from aex_verification.handlers.read import find_outcome, load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.repository import EVENTS
 from aex_verification.rules.records import AttemptRow, Policy
-from tests.parts.verification import NO_KEY, VerificationBench, event_of
+from tests.parts.verification import NO_KEY, VerificationBench, make_event
 
 CONTRACT = "ctr_1"
 BOT = Party(id="bot")
@@ -71,4 +71,4 @@ async def review(bench: VerificationBench, decision: Decision) -> None:
         reason="looked at it",
         by="olga",
     )
-    await bench.handlers["outcome.reviewed"](event_of("outcome.reviewed", CONTRACT, data))
+    await bench.handlers["outcome.reviewed"](make_event("outcome.reviewed", CONTRACT, data))

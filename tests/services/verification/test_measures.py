@@ -14,7 +14,7 @@ from aex_verification.grading import ConfinedGrader, make_job_payload
 from aex_verification.handlers.close import cancel_contract
 from aex_verification.measures import ATTEMPTS_TOTAL, ExtractionTimes
 from aex_verification.rules.records import Policy
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 from tests.parts.verification import NO_KEY, VerificationBench
 from tests.services.verification.flow import GOOD, SHORT, grade, opened, post, review
 from tests.services.verification.test_grading import WORDS, Noting, request
@@ -27,8 +27,8 @@ SUSPECT: dict[str, Any] = {"consumer": Party(id="bot")}
 """Consumer and agent are the same: whatever closes is held."""
 
 
-async def measured_bench(**changes: Any) -> tuple[VerificationBench, Measured]:
-    bench, measured = await opened(verifier=changes.pop("verifier", None), **changes), Measured()
+async def measured_bench(**changes: Any) -> tuple[VerificationBench, RecordedMeasures]:
+    bench, measured = await opened(verifier=changes.pop("verifier", None), **changes), RecordedMeasures()
 
     def committed(by: Committed) -> None:
         bench.events.extend(by.events)
@@ -38,7 +38,7 @@ async def measured_bench(**changes: Any) -> tuple[VerificationBench, Measured]:
     return bench, measured
 
 
-def of(measured: Measured, name: str) -> dict[str, int]:
+def of(measured: RecordedMeasures, name: str) -> dict[str, int]:
     return {labels[0]: count for (found, *labels), count in measured.counted.items() if found == name}
 
 
@@ -110,7 +110,7 @@ def test_attempt_statuses_are_declared() -> None:
     ],
 )
 async def test_implausible_extraction_times_are_ignored(durations: Any, believed: dict[str, list[float]]) -> None:
-    measured = Measured()
+    measured = RecordedMeasures()
     ExtractionTimes(measured, ["text_quality", "latency"]).record(durations)
     assert measured.observed == {("aex_extraction_seconds", name): took for name, took in believed.items()}
 
@@ -118,7 +118,7 @@ async def test_implausible_extraction_times_are_ignored(durations: Any, believed
 async def test_worker_reports_extraction_times() -> None:
     graded = request(WORDS)
     answer = await asyncio.to_thread(verify_candidate, make_job_payload(graded, {}) | {"config": None})
-    measured = Measured()
+    measured = RecordedMeasures()
     times = ExtractionTimes(measured, ["text_quality", "latency"])
     grade_result = await ConfinedGrader(Noting(answer), Noting(), {}, 30, 5_000, times).grade(graded)
     assert grade_result.result is not None
@@ -137,7 +137,7 @@ async def test_worker_reports_extraction_times() -> None:
     ],
 )
 async def test_governance_is_timed_by_its_answer(status: int, body: ValidationDecision | None, answer: str) -> None:
-    measured = Measured()
+    measured = RecordedMeasures()
     governance = Governance(measured)
     governance.says = httpx.Response(status, content=body.model_dump_json() if body else b"{}")
     assert await governance.makes_a_call()

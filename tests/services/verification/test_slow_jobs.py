@@ -19,7 +19,7 @@ from aex_verification.slow_jobs import MAX_WAITING, SLOTS, SlowJob, SlowJobs
 from aex_verification.verifiers import JOB, ConfinedVerifiers
 from tests.libs.runtime.http.sample import until
 from tests.parts.verification import NO_KEY, VerificationBench
-from tests.parts.verifiers import VerifiersInHand
+from tests.parts.verifiers import InProcessVerifiers
 from tests.services.verification.flow import GOOD
 from tests.services.verification.test_verifiers import CONFIG, REGISTERED, TIMEOUTS
 from tests.services.verification.virtual_time import in_virtual_time
@@ -31,7 +31,7 @@ JOB_S = 10.0
 class SlowVerifiers:
     """Verifiers that take `JOB_S`, and record whose candidate began when."""
 
-    def __init__(self, verifiers: VerifiersInHand) -> None:
+    def __init__(self, verifiers: InProcessVerifiers) -> None:
         self._verifiers = verifiers
         self.began: list[tuple[str, float]] = []
 

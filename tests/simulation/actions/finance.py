@@ -15,7 +15,7 @@ _AMOUNTS = ("0", "0.1", "0.000001", "2.5")
 
 
 async def correct_a_settlement(world: "World") -> None:
-    """Finance takes a contract's cost back and, where it says so, books another; perhaps twice."""
+    """Reverse a settlement, perhaps with a replacement, and perhaps send the request twice."""
     settled = sorted(world.seen.settlements)
     if not settled:
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aex_models.events import TOPICS, Event
 from aex_runtime.bus.port import Message
 from aex_runtime.bus.wire import encode_event
-from tests.simulation.actions.machinery import guarded, replay
+from tests.simulation.actions.machinery import replay, run_in_process
 from tests.simulation.faults.bus import MessageInFlight
 
 if TYPE_CHECKING:
@@ -18,25 +18,25 @@ _SKEWS_S = (-120, -30, -2, 0, 0, 2, 30, 120)
 
 
 async def start_outage(world: "World") -> None:
-    """Take a part down until it is brought back or waited for long enough."""
+    """Make a part unavailable until the outage is ended, or was waited for long enough."""
     stores = tuple(f"store of {service.name}" for service in world.suite.services)
     world.suite.environment.fate.away.add(world.dice.choice(_PARTS + stores))
 
 
 async def end_outages(world: "World") -> None:
-    """Bring every part back."""
+    """End the outages of all parts."""
     world.suite.environment.fate.away.clear()
 
 
 async def skew_a_clock(world: "World") -> None:
-    """The clock of one machine is ahead of the others, or behind, or is set right."""
+    """Set the clock of one machine ahead, behind or right."""
     world.dice.choice(world.suite.services).clock.skew = timedelta(seconds=world.dice.choice(_SKEWS_S))
 
 
 async def replay_dead_letters(world: "World") -> None:
-    """An operator has one service's dead letters delivered again."""
+    """Replay the dead letters of one service, as an operator does."""
     service = world.dice.choice(world.suite.services)
-    await guarded(service, replay(world, service))
+    await run_in_process(service, replay(world, service))
 
 
 async def send_poison(world: "World") -> None:

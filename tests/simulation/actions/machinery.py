@@ -22,7 +22,7 @@ from aex_settlement.sealer import LEASE as SEALER
 from aex_settlement.sealer import seal_and_project
 from tests.simulation.faults.bus import MessageInFlight
 from tests.simulation.faults.fate import CALM, Crash
-from tests.simulation.promises.derived import check_books, check_memory
+from tests.simulation.promises.derived import check_governance_projections, check_settlement_projections
 from tests.simulation.promises.invariants import check_handlers
 from tests.simulation.services import Service
 
@@ -37,7 +37,7 @@ async def deliver(world: "World") -> None:
 
 
 async def _deliver_one(world: "World") -> None:
-    """Perhaps it comes twice, perhaps later."""
+    """Deliver one message: now, later or twice, at random."""
     now, fate = world.clock.now().timestamp(), world.suite.environment.fate
     in_flight = [each for each in world.suite.environment.bus.in_flight if each.due_at <= now]
     if not in_flight:
@@ -46,11 +46,11 @@ async def _deliver_one(world: "World") -> None:
     if fate.happens("drop"):
         pending.due_at = now + world.dice.uniform(1, 600)
         return
-    await land(world, pending, twice=fate.happens("duplicate"))
+    await hand_over_message(world, pending, twice=fate.happens("duplicate"))
 
 
-async def land(world: "World", pending: MessageInFlight, *, twice: bool = False) -> None:
-    """The message reaches its service. `twice`: all replicas at once, and one of them once more."""
+async def hand_over_message(world: "World", pending: MessageInFlight, *, twice: bool = False) -> None:
+    """Deliver a message to its service. `twice`: to all replicas at once, and once more to one."""
     service = world.suite.named(pending.service)
     world.trace.append(f"{pending.service} {pending.topic}")
     pending.attempt += 1
@@ -83,49 +83,49 @@ def _counted_attempt(world: "World", pending: MessageInFlight) -> int:
 
 
 async def fire_timers(world: "World") -> None:
-    """Time passes, and what came due fires."""
+    """Advance the time and fire the timers that are due."""
     world.clock.advance(timedelta(seconds=world.dice.choices([1, 30, 200, 4000], [4, 4, 3, 1])[0]))
     for service in world.suite.services:
-        await guarded(service, service.sweeper.fire_due(service.clock.now()))
+        await run_in_process(service, service.sweeper.fire_due(service.clock.now()))
 
 
 async def set_clock_back(world: "World") -> None:
-    """Clocks jump: what was due, or over, is so no longer."""
+    """Set all clocks back, so that due times are in the future again."""
     world.clock.advance(-timedelta(seconds=world.dice.choice([1, 60, 5000, 90_000])))
 
 
 async def redeliver(world: "World") -> None:
-    """A broker repeats messages that were done with long ago."""
+    """Deliver messages again that were acked long ago, as a broker may."""
     bus = world.suite.environment.bus
     for old in world.dice.sample(bus.published, min(len(bus.published), 5)):
         bus.in_flight.append(MessageInFlight(old.service, old.topic, old.message))
 
 
 async def sweep(world: "World") -> None:
-    """The sweep publishes what stayed behind."""
+    """Run the sweep, which publishes events that the pumps left in the outbox."""
     service = world.dice.choice(world.suite.services)
-    await guarded(service, service.outbox.sweep())
+    await run_in_process(service, service.outbox.sweep())
 
 
 async def pump(world: "World") -> None:
-    """The pumps publish what was just committed."""
+    """Run the pumps, which publish events that were just committed."""
     for service in world.suite.services:
-        await guarded(service, service.outbox.flush())
+        await run_in_process(service, service.outbox.flush())
 
 
 async def seal(world: "World") -> None:
-    """The sealers look: one that holds the lease, or two at once that both believe that they do."""
+    """Run a sealer under its lease, or two at once that both assume the lease."""
     if world.dice.random() < 0.5:
         await _seal_under_lease(world.suite.settlement, world.suite.settlement_deps)
         return
     sealers = world.dice.choice([1, 2])
     await asyncio.gather(
-        *(guarded(world.suite.settlement, seal_and_project(world.suite.settlement_deps)) for _ in range(sealers))
+        *(run_in_process(world.suite.settlement, seal_and_project(world.suite.settlement_deps)) for _ in range(sealers))
     )
 
 
 async def _seal_under_lease(service: Service, deps: Deps) -> None:
-    """Seal while the lease lasts; after its loss nothing is sealed."""
+    """Seal while the lease lasts. After its loss nothing may be sealed."""
 
     async def work() -> None:
         lease = await service.leases.acquire(SEALER, timedelta(seconds=10))
@@ -133,27 +133,27 @@ async def _seal_under_lease(service: Service, deps: Deps) -> None:
             await seal_and_project(deps, partial(service.leases.require_lease, lease=lease))
 
     with suppress(LeaseLost):
-        await guarded(service, work())
+        await run_in_process(service, work())
 
 
 async def rebuild_books(world: "World") -> None:
     """Rebuild a projection, perhaps not to the end; this may repair an earlier defect."""
-    await check_books(world)
+    await check_settlement_projections(world)
     projection = world.dice.choice(list(Projection))
-    await guarded(world.suite.settlement, _rebuilt(world, world.suite.settlement_deps, projection))
+    await run_in_process(world.suite.settlement, _rebuilt(world, world.suite.settlement_deps, projection))
 
 
 async def rebuild_memory(world: "World") -> None:
     """Rebuild governance's projections, perhaps not to the end; this may repair an earlier defect."""
-    await check_memory(world)
+    await check_governance_projections(world)
     service = world.suite.governance
     by = Rebuilder(service.store, service.clock, service.ids, lambda *_: _dawdle(world))
     with suppress(Conflict, LeaseLost):
-        await guarded(service, rebuild_projections(by))
+        await run_in_process(service, rebuild_projections(by))
 
 
 def _dawdle(world: "World") -> None:
-    """A rebuild takes its time, now and then longer than its lease lasts."""
+    """Let time pass during a rebuild, sometimes longer than its lease lasts."""
     if world.dice.random() < 0.1:
         world.clock.advance(timedelta(seconds=world.dice.choice([5, 20, 40])))
 
@@ -166,20 +166,20 @@ async def _rebuilt(world: "World", deps: Deps, projection: Projection) -> None:
 
 
 async def settle(world: "World") -> None:
-    """Much time passes: everything is published, everything lands, every timer fires."""
+    """Publish all events, deliver all messages and fire all timers, until none are left."""
     world.clock.advance(timedelta(hours=6))
     for service in world.suite.services:
         await replay(world, service)
-        await guarded(service, service.outbox.flush())
-        await guarded(service, service.outbox.sweep())
-        await guarded(service, service.sweeper.fire_due(service.clock.now()))
+        await run_in_process(service, service.outbox.flush())
+        await run_in_process(service, service.outbox.sweep())
+        await run_in_process(service, service.sweeper.fire_due(service.clock.now()))
     while world.suite.environment.bus.in_flight:
-        await land(world, world.suite.environment.bus.in_flight[0])
+        await hand_over_message(world, world.suite.environment.bus.in_flight[0])
         check_handlers(world)  # before what always fails is tried for ever
     await seal_and_project(world.suite.settlement_deps)
 
 
-async def nothing_moves(world: "World") -> bool:
+async def is_quiescent(world: "World") -> bool:
     """Return whether no message, no timer and no unpublished event is left."""
     services = world.suite.services
     waiting = [await service.sweeper.next_due_at() for service in services]
@@ -188,14 +188,14 @@ async def nothing_moves(world: "World") -> bool:
 
 
 async def replay(world: "World", service: Service) -> None:
-    """An operator has dead letters delivered again, those apart that were thrown in as poison."""
+    """Replay a service's dead letters, except the invalid messages that the simulator sent."""
     for letter in (await service.dead_letters.list(100, None)).items:
         if (service.name, letter.event_id) not in world.seen.poison:
             with suppress(NoSuchDeadLetter):  # another operator was quicker
                 await service.dead_letters.replay(letter.id, service.bus)
 
 
-async def guarded(service: Service, work: Awaitable[object]) -> None:
-    """Do it in the service's process, which a crash ends and starts again; an outage is waited out."""
+async def run_in_process(service: Service, work: Awaitable[object]) -> None:
+    """Run the work in the service's process. A crash restarts the process; an outage ends the work."""
     with suppress(Crash, *OUTAGES), service.process.inside():
         await work

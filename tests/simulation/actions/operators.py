@@ -10,10 +10,10 @@ from aex_models.governance import Decision, HoldDecision
 from aex_runtime.bus.wire import decode_event
 from aex_runtime.store.port import key_of
 from aex_verification.repository import CONTRACTS
-from tests.simulation.actions.machinery import land
+from tests.simulation.actions.machinery import hand_over_message
 from tests.simulation.actions.requests import retry_until_answered
 from tests.simulation.faults.bus import MessageInFlight
-from tests.simulation.promises.promise import promise
+from tests.simulation.promises.promise import require_promise
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -22,7 +22,7 @@ _OPERATORS = ("olga", "otto")
 
 
 async def decide_a_hold(world: "World") -> None:
-    """An operator decides the latest hold, one way or another."""
+    """Decide the latest hold at random, as an operator does."""
     for hold_id in (await waiting_holds(world))[:1]:
         await _decide(world, hold_id, world.dice.choice(list(Decision)))
 
@@ -33,7 +33,7 @@ async def repeat_decision(world: "World") -> None:
         return
     hold = world.dice.choice(list(world.seen.holds.values()))
     decided = await _decide(world, hold.hold_id, world.dice.choice(list(Decision)))
-    promise(not (decided and hold.decision), "each hold is decided once", f"{hold.hold_id} was decided twice")
+    require_promise(not (decided and hold.decision), "each hold is decided once", f"{hold.hold_id} was decided twice")
 
 
 async def repeat_old_decisions(world: "World") -> None:
@@ -47,11 +47,11 @@ async def repeat_old_decisions(world: "World") -> None:
             repeated = MessageInFlight(old.service, old.topic, old.message)
             world.suite.environment.bus.in_flight.append(repeated)
             world.suite.environment.fate.tally["old decisions repeated"] += 1
-            await land(world, repeated)
+            await hand_over_message(world, repeated)
 
 
 async def decide_all_holds(world: "World") -> None:
-    """Operators who leave nothing; they let most of it through."""
+    """Decide all holds; most are released."""
     for hold_id in await waiting_holds(world):
         await _decide(world, hold_id, world.dice.choices(list(Decision), [3, 1, 1])[0])
 
@@ -63,7 +63,7 @@ async def waiting_holds(world: "World") -> list[str]:
 
 
 async def _decide(world: "World", hold_id: str, decision: Decision) -> bool:
-    """Return whether the decision was accepted."""
+    """Send a decision and return whether it was accepted."""
     chosen, deps = HoldDecision(decision=decision, reason="looked at it"), world.suite.governance_deps
     operator = world.dice.choice(_OPERATORS)
     answer = await retry_until_answered(

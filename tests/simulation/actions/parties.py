@@ -16,7 +16,7 @@ from aex_work_publisher.handlers.submit_work import Body, submit_work
 from aex_work_publisher.handlers.submit_work import make_uploads as data_of
 from tests.simulation.actions.random_works import ExpectedContract, OpenWork, random_candidate, random_work
 from tests.simulation.actions.requests import retry_until_answered
-from tests.simulation.actions.science import file_of, random_science, uploaded
+from tests.simulation.actions.science import make_file_reference, random_science, upload_file
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -26,12 +26,12 @@ AGENTS = ("bot", "carl", "dex")  # carl is consumer and agent: he may award a wo
 
 
 async def publish_and_award(world: "World") -> None:
-    """A consumer publishes a work and awards it."""
+    """Publish a random work and award it, as its consumer does."""
     consumer = Principal(world.dice.choice(CONSUMERS), Audience.CONSUMER)
     deps, service = world.suite.publisher_deps, world.suite.publisher
     expected = random_work(world.dice, world.shares)
     if world.dice.random() < world.shares.science:
-        digest = await uploaded(world, service, data_of(deps), consumer) if world.dice.random() < 0.5 else None
+        digest = await upload_file(world, service, data_of(deps), consumer) if world.dice.random() < 0.5 else None
         expected["science"] = random_science(world.dice, digest)
     body = Body(expected, size=1_000)
     published = await retry_until_answered(
@@ -54,7 +54,7 @@ async def publish_and_award(world: "World") -> None:
 
 
 async def award_a_checked_work(world: "World") -> None:
-    """A consumer tries to award a work with custom code, whether or not that was tried already."""
+    """Try to award a work with custom code, whether or not its dry run has ended."""
     waiting = _works_without_contract(world)
     if waiting:
         await _award(world, world.dice.choice(waiting))
@@ -107,7 +107,7 @@ async def _award(world: "World", open_work: OpenWork) -> None:
 
 
 async def post_candidate(world: "World") -> None:
-    """An agent posts."""
+    """Post a random candidate to a contract, as its agent does."""
     if not world.expected_contracts:
         return
     contract, deps = _choose_contract(world), world.suite.verification_deps
@@ -124,12 +124,12 @@ async def post_candidate(world: "World") -> None:
 
 
 async def _new_candidate(world: "World", contract: ExpectedContract) -> Candidate:
-    """For a work with science mostly one that claims something, perhaps with a file."""
+    """Return a random candidate; for a work with science mostly with claims, and perhaps with a file."""
     digest = None
     if contract.science and world.dice.random() < 0.5:
         agent, service = Principal(contract.agent, Audience.AGENT), world.suite.verification
-        digest = await uploaded(world, service, artifacts_of(world.suite.verification_deps), agent)
-    return random_candidate(world.dice, *([file_of(digest)] if digest else []), claims=contract.science)
+        digest = await upload_file(world, service, artifacts_of(world.suite.verification_deps), agent)
+    return random_candidate(world.dice, *([make_file_reference(digest)] if digest else []), claims=contract.science)
 
 
 def _choose_contract(world: "World") -> ExpectedContract:
@@ -144,7 +144,7 @@ def _accepts_candidates(row: ContractRow | None) -> bool:
 
 
 async def finalise_or_cancel(world: "World") -> None:
-    """An agent finalises or declines, a consumer cancels, or none of them may."""
+    """Finalise, decline or cancel a contract, as its agent or consumer; it may be refused."""
     if not world.expected_contracts:
         return
     contract, deps, service = (

@@ -62,7 +62,7 @@ class Shares:
 
 
 def random_work(dice: random.Random, shares: Shares) -> dict[str, Any]:
-    """The body of a submission."""
+    """Return the body of a random submission."""
     threshold = dice.randint(1, 6)
     penalty = dice.choice(["0", "0.02", "3.5"])
     custom = dice.random() < shares.custom
@@ -106,7 +106,7 @@ def _criteria(threshold: int, penalty: str, *, custom: bool) -> list[dict[str, A
 
 
 def random_candidate(dice: random.Random, *files: dict[str, Any], claims: bool = False) -> Candidate:
-    """Good, bad, claimed too high, of the wrong shape, or the same again."""
+    """Return a random candidate: good, bad, with too high claims, of a wrong shape, or a repeated one."""
     claimed = {CLAIM: dice.choice([TRUE, TRUE, ABSURD])} if claims and dice.random() < 0.9 else {}
     words = dice.randint(0, 9)
     mood = dice.choices(list(_MOODS), list(_MOODS.values()))[0]

@@ -9,7 +9,7 @@ from aex_runtime.bus.consumer import OUTAGES
 from aex_runtime.errors import DomainError, RateLimited
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
 from tests.simulation.faults.fate import Crash
-from tests.simulation.promises.promise import promise
+from tests.simulation.promises.promise import require_promise
 from tests.simulation.promises.seen import Answer
 
 if TYPE_CHECKING:
@@ -49,19 +49,19 @@ async def repeat_a_request(world: "World") -> None:
     if world.dice.random() < 0.5:
         effect = _effect(await _retry(world, service, old.ask, old.key))
         same = effect.is_replay and effect.resource_id == old.resource_id
-        promise(same, "one key has one effect", f"a repeat of {old.kind} gave {effect}, not {old.resource_id}")
+        require_promise(same, "one key has one effect", f"a repeat of {old.kind} gave {effect}, not {old.resource_id}")
         return
     try:
         await _retry(world, service, old.ask, replace(old.key, body_digest="another-body"))
     except DomainError as refusal:
         refused = refusal.code == "idempotency_key_reused"
-        promise(refused, "one key has one effect", f"another body for {old.kind} was refused as {refusal.code}")
+        require_promise(refused, "one key has one effect", f"another body for {old.kind} was refused as {refusal.code}")
     else:
-        promise(False, "one key has one effect", f"another body for {old.kind} was taken under its key")
+        require_promise(False, "one key has one effect", f"another body for {old.kind} was taken under its key")
 
 
 async def _retry(world: "World", service: "Service", ask: Ask[A], key: IdempotentRequest) -> A:
-    """Raises `DomainError` for a refusal that no repeat mends."""
+    """Repeat the request until it is answered. Raises `DomainError` for a permanent refusal."""
     for tries in range(_TRIES):
         if tries % _TIMEOUT == _TIMEOUT - 1:
             world.suite.environment.fate.away.clear()

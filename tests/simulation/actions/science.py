@@ -1,4 +1,4 @@
-"""Science in the simulation: uploads, claims that a range tells apart, files by reference."""
+"""Random science sections, uploads and references to uploaded files."""
 
 import random
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ TRUE, ABSURD = 0.5, 70.5
 """Claims of agents; the second is out of every range."""
 
 
-async def uploaded(world: "World", service: "Service", uploads: Uploads, owner: Principal) -> str | None:
+async def upload_file(world: "World", service: "Service", uploads: Uploads, owner: Principal) -> str | None:
     """Upload a new or known file and return its digest; None where it is refused."""
     content = f"mutant,score\nA1C,{world.dice.randint(0, 3)}\n".encode()
 
@@ -39,6 +39,6 @@ def random_science(dice: random.Random, digest: str | None) -> dict[str, Any]:
     }
 
 
-def file_of(digest: str) -> dict[str, Any]:
-    """A candidate's file, by reference."""
+def make_file_reference(digest: str) -> dict[str, Any]:
+    """Return an artifact that refers to an uploaded file by its digest."""
     return {"name": "own.csv", "media_type": "text/csv", "sha256": digest}

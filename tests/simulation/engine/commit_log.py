@@ -46,13 +46,13 @@ class CommitLog:
     unexpected_errors: list[str] = field(default_factory=list)
     """Handlers that failed for another reason than an outage or a refusal of their own."""
 
-    def committed(self, commit: Commit) -> None:
+    def record(self, commit: Commit) -> None:
         """Record a commit."""
         self.commits.append(commit)
         self.emitted.update((event.id, event) for event in commit.events)
 
-    def taken(self) -> list[Commit]:
-        """Return the commits since the last call."""
+    def take_new(self) -> list[Commit]:
+        """Return the commits since the last call of this method."""
         taken = self.commits[self.checked :]
         self.checked = len(self.commits)
         return taken
@@ -93,7 +93,7 @@ def commit_reporter(
             for (collection, _), document in after.items()
             if document is not None and collection == outbox.collection.name
         )
-        commit_log.committed(Commit(service, changes, events))
+        commit_log.record(Commit(service, changes, events))
 
     return report
 

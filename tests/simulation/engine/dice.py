@@ -1,4 +1,4 @@
-"""Choice of the next actor: each step of a plan has its own dice."""
+"""Random numbers of actions: each step of a plan has its own generator."""
 
 import random
 from collections.abc import Iterator
@@ -24,8 +24,11 @@ _NOW: ContextVar[Act] = ContextVar("act")
 
 
 @contextmanager
-def acting(seed: int, replica: int | None = None) -> Iterator[Act]:
-    """Use these dice in the block and in every task started in it; without `replica` the dice choose one."""
+def use_dice(seed: int, replica: int | None = None) -> Iterator[Act]:
+    """Use the generator of `seed` in the block and in tasks started in it.
+
+    Without `replica`, the generator chooses one.
+    """
     dice = random.Random(seed)
     act = Act(dice, random.Random(seed + 1), dice.randrange(REPLICAS) if replica is None else replica)
     token = _NOW.set(act)
@@ -35,7 +38,7 @@ def acting(seed: int, replica: int | None = None) -> Iterator[Act]:
         _NOW.reset(token)
 
 
-def replica_now() -> int:
+def current_replica() -> int:
     """Return the replica of the current action; the first one outside of actions."""
     act = _NOW.get(None)
     return act.replica if act else 0
@@ -52,7 +55,10 @@ class ActDice(random.Random):
 
 
 class ActIds:
-    """Ids and jitter from the act that needs them: they stay the same where others are left out of a plan."""
+    """Ids and jitter from the generator of the current action.
+
+    So they stay the same if other actions are removed from a plan.
+    """
 
     def new(self, prefix: str) -> str:
         return f"{prefix}_{UUID(int=_NOW.get().ids.getrandbits(128)).hex}"

@@ -21,8 +21,8 @@ _TURNS = (0, 0, 1, 1, 2, 3, 5, 12)
 """Number of yields at one point: mostly few, sometimes enough for all others to finish."""
 
 
-class Stuck(AssertionError):
-    """A deadlock: every action waits for another one."""
+class Deadlock(AssertionError):
+    """The error for a deadlock, in which every action waits for another one."""
 
 
 class _NoWaiting(selectors.SelectSelector):
@@ -34,13 +34,13 @@ class _NoWaiting(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
-            raise Stuck("every action waits for another one")
+            raise Deadlock("every action waits for another one")
         self.now += max(timeout, 0.0)
         return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """A loop whose time passes at once, and whose threads are none."""
+    """An event loop in virtual time, without threads: waiting takes no time."""
 
     def __init__(self) -> None:
         self._virtual = _NoWaiting()
@@ -52,7 +52,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Done on the spot; who waits for it goes on in the loop's next turn."""
+        """Run the function at once. The awaiting task continues in the loop's next iteration."""
         del executor
         done: asyncio.Future[T] = self.create_future()
         try:
@@ -62,28 +62,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return done
 
 
-def simulated(run: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end in virtual time."""
+def run_in_virtual_time(run: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in virtual time, and return its result."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(run)
 
 
 class Pauses:
-    """Points at which other actions may run, while there are any."""
+    """The points at which concurrent actions may continue instead of the current one."""
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
         self._at_once = 1
 
     async def pause(self) -> None:
-        """Yield as often as the dice say."""
+        """Yield to the event loop a random number of times."""
         if self._at_once > 1:
             for _ in range(self._dice.choice(_TURNS)):
                 await asyncio.sleep(0)
 
     @contextmanager
     def without_interleaving(self) -> Iterator[None]:
-        """Read from stores in this block at one moment, without another action in between."""
+        """Prevent pauses in the block, so that its reads see one moment."""
         at_once, self._at_once = self._at_once, 1
         try:
             yield
@@ -104,7 +104,7 @@ class Pauses:
 
 
 class InterleavingStore(LoggedStore):
-    """A store in which others come in between a transaction's reads and its commit."""
+    """A store that lets other actions run between a transaction's reads and its commit."""
 
     def __init__(self, pauses: Pauses, dice: random.Random) -> None:
         super().__init__(TransactionRetry(jitter=dice.random, monotonic=lambda: 0.0))

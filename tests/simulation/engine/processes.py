@@ -1,4 +1,4 @@
-"""Processes that end: what was under way in one comes to no end, what is committed stays."""
+"""Simulated processes that crash: work in progress is lost, and committed data stay."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 from aex_runtime.bus.port import Bus, Outgoing
 from aex_runtime.store.port import Collection, Document, Query, Store, T, Transaction
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 from tests.simulation.engine.interleaving import Pauses
 from tests.simulation.faults.fate import Crash
 
@@ -24,7 +24,7 @@ class Process:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Run the block in the process, so that it ends with it; a crash in the block ends the process."""
+        """Run the block in this process: each ends with the other if a crash occurs."""
         token = self._own_tasks.set(self._life)
         try:
             yield
@@ -35,7 +35,7 @@ class Process:
             self._own_tasks.reset(token)
 
     def check(self) -> None:
-        """Raises `Crash` for who began in an earlier life."""
+        """Raise `Crash` if the caller started before the last restart."""
         if self._own_tasks.get() not in {None, self._life}:
             self.killed += 1
             raise Crash("the process was killed by another of its requests")
@@ -52,7 +52,7 @@ class Process:
             self._restarted()
 
 
-class ProcessStore(PassingStore):
+class ProcessStore(ForwardingStore):
     """The store of one process: a crash ends the process, and nothing is written after its end."""
 
     def __init__(self, store: Store, process: Process) -> None:
@@ -79,7 +79,7 @@ class ProcessStore(PassingStore):
             raise
 
     async def _alive(self, act: Callable[[], Awaitable[T]]) -> T:
-        """Raises `Crash` where the process is dead before or after the act, which may have committed."""
+        """Run the act; raise `Crash` if the process has ended before or during it. It may have committed."""
         self._process.check()
         result = await act()
         self._process.check()

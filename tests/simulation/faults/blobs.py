@@ -1,4 +1,4 @@
-"""Blobs in a dictionary, which are sometimes unavailable: no thread has a part in them."""
+"""Blobs in a dictionary, without threads, which are sometimes unavailable."""
 
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -49,7 +49,7 @@ class SimulatedBlobs:
         return None
 
     async def _reach(self) -> None:
-        """Raise `BlobUnavailable` during an outage; others come in between, as with the store."""
+        """Pause, so that other actions may run; raise `BlobUnavailable` during an outage."""
         await self._pauses.pause()
         if self._fate.is_away("blobs") or self._fate.happens("blobs_away"):
             raise BlobUnavailable("no answer")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 
 class Crash(Exception):
-    """The process ends here: what is committed stays, what is in memory is gone."""
+    """The signal that the process ends here: committed data stay, and its memory is lost."""
 
 
 @dataclass(frozen=True, slots=True)

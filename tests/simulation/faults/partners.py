@@ -30,8 +30,8 @@ from aex_verification.rules.checks import TrialFindings
 from aex_verification.spool import FileLost, SpoolUnavailable
 from aex_work_publisher.deps import Deps as PublisherDeps
 from aex_work_publisher.repository import DATA_AREA
-from tests.parts.reviewing import accepting, says
-from tests.parts.verification import AwardsFrom
+from tests.parts.reviewing import make_accepting_review, make_reviewed
+from tests.parts.verification import DirectAwards
 from tests.simulation.faults.fate import Crash, Fate
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SimulatedAwards:
     """Work-publisher over a network that sometimes fails."""
 
     def __init__(self, deps: PublisherDeps, fate: Fate) -> None:
-        self._awards = AwardsFrom(deps)
+        self._awards = DirectAwards(deps)
         self._fate = fate
 
     async def get(self, contract_id: str) -> FoundAward | None:
@@ -100,7 +100,7 @@ class SimulatedTrials:
         return TrialFindings(problems=(problem,) if ENDLESS in metric.code else ())
 
 
-def code_meets(fate: Fate) -> Exception | None:
+def find_code_fault(fate: Fate) -> Exception | None:
     """Return the fault that keeps custom code from grading a candidate, or None."""
     if fate.happens("sandbox_away"):
         return SandboxUnavailable("away")
@@ -142,7 +142,9 @@ class SimulatedReviewer:
     async def review(self, brief: ReviewBrief) -> Reviewed:
         del brief
         if self._fate.happens("reviewer_fails"):
-            return says(list(ReviewFailure)[self._fate.share(1)])
+            return make_reviewed(list(ReviewFailure)[self._fate.share(1)])
         if self._fate.share(3):
-            return says(accepting())
-        return says(accepting(scientific_validity=ScientificValidity.INVALID, recommendation=Recommendation.REJECT))
+            return make_reviewed(make_accepting_review())
+        return make_reviewed(
+            make_accepting_review(scientific_validity=ScientificValidity.INVALID, recommendation=Recommendation.REJECT)
+        )

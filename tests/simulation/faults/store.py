@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.port import Collection, Contention, Document, Query, Store, StoreUnavailable, T, Transaction
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 from tests.simulation.faults.fate import Crash, Fate
 
 
-class FaultyStore(PassingStore):
+class FaultyStore(ForwardingStore):
     """A store with outages, repeated transactions and crashes beside the commit."""
 
     def __init__(self, name: str, fate: Fate, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Planted bugs: a simulator that does not find them proves nothing."""
+"""Planted bugs, which the simulator must find to prove that its checks work."""
 
 from collections.abc import Mapping
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from aex_runtime.store.port import Collection, Document, Fields, Query, Store, T, Transaction
 from aex_runtime.store.table import Table
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 
 M = TypeVar("M", bound=BaseModel)
 AlteredRead = Callable[[Collection, Document], Document | None]
@@ -17,12 +17,12 @@ Kept = Callable[[Collection, str, bytes], bytes | None]
 """Function from collection, key and body to the body written in its place; None skips the write."""
 
 
-def changed(table: Table[M], document: Document, change: Callable[[M], M]) -> Document:
+def change_record(table: Table[M], document: Document, change: Callable[[M], M]) -> Document:
     """Return the document with a changed record and unchanged index fields."""
     return replace(document, body=table.encode(change(table.decode(document).record))[0])
 
 
-class AlteredStore(PassingStore):
+class AlteredStore(ForwardingStore):
     """Store that alters documents when it reads or writes them."""
 
     def __init__(

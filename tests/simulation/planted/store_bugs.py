@@ -12,8 +12,8 @@ from aex_settlement.repository.projections import STATES
 from aex_settlement.rules.journal import GENESIS, compute_batch_hash
 from aex_verification.repository import CONTRACTS
 from aex_verification.rules.records import ContractRow
-from tests.parts.passing import PassingStore
-from tests.simulation.planted.altered_store import AlteredStore, changed
+from tests.parts.passing import ForwardingStore
+from tests.simulation.planted.altered_store import AlteredStore, change_record
 from tests.simulation.planted.plant import Plant
 
 _LATENESS = timedelta(days=10)
@@ -31,7 +31,7 @@ def _read_later_deadlines(_: str, store: Store, __: random.Random) -> Store:
         if collection.name != CONTRACTS.collection.name:
             return document
         seen.add(document.key)
-        return changed(CONTRACTS, document, lambda row: _with_later_deadline(row, _LATENESS))
+        return change_record(CONTRACTS, document, lambda row: _with_later_deadline(row, _LATENESS))
 
     def kept(collection: Collection, key: str, body: bytes) -> bytes | None:
         if collection.name != CONTRACTS.collection.name or key not in seen:
@@ -110,7 +110,7 @@ def _forget_judged(_: str, store: Store, __: random.Random) -> Store:
     def altered(collection: Collection, document: Document) -> Document | None:
         if collection.name != CONTRACTS.collection.name:
             return document
-        return changed(CONTRACTS, document, _without_digests)
+        return change_record(CONTRACTS, document, _without_digests)
 
     return AlteredStore(store, alter_read=altered)
 
@@ -145,7 +145,7 @@ class _UncheckedTransaction:
         self.put(collection, seen.key, body, fields)
 
 
-class _UncheckedStore(PassingStore):
+class _UncheckedStore(ForwardingStore):
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def unchecked(transaction: Transaction) -> T:
             return await fn(_UncheckedTransaction(self._store, transaction))

@@ -23,8 +23,8 @@ from aex_work_publisher.repository import AWARDS, WORKS
 from tests.simulation.engine.commit_log import Change, Commit
 from tests.simulation.promises.costs import check_outcome, check_posted, check_settlement
 from tests.simulation.promises.owed import OWED
-from tests.simulation.promises.promise import promise
-from tests.simulation.promises.seen import Seen
+from tests.simulation.promises.promise import require_promise
+from tests.simulation.promises.seen import Observations
 
 _FINAL: tuple[Table[Any], ...] = (
     AWARDS,
@@ -46,12 +46,12 @@ _CREATED = frozenset(table.collection.name for table in _COUNTED)
 """Collections whose created documents are counted at rest."""
 
 
-def look_at(seen: Seen, commit: Commit) -> None:
+def check_commit(seen: Observations, commit: Commit) -> None:
     """Check one commit. Raises `BrokenPromise`."""
     for change in commit.changes:
         if change.collection in _WRITTEN_ONCE:
             kept = change.before is None or change.before == change.after
-            promise(kept, "no final record ever changes", f"{change.collection}/{change.key}")
+            require_promise(kept, "no final record ever changes", f"{change.collection}/{change.key}")
         if change.before is None and change.collection in _CREATED:
             seen.created.setdefault(change.collection, set()).add(change.key)
         if change.collection in _DEAD and change.after is not None:
@@ -59,7 +59,7 @@ def look_at(seen: Seen, commit: Commit) -> None:
         if change.collection in _CHECKS:
             table, check = _CHECKS[change.collection]
             before, after = _record(table, change.before), _record(table, change.after)
-            promise(after is not None, "no record is ever deleted", f"{change.collection}/{change.key}")
+            require_promise(after is not None, "no record is ever deleted", f"{change.collection}/{change.key}")
             check(seen, before, after)
             _check_events_of(commit, change, before, after)
 
@@ -69,23 +69,29 @@ def _record(table: Table[Any], body: bytes | None) -> Any:
 
 
 def _check_events_of(commit: Commit, change: Change, before: Any, after: Any) -> None:
-    """State and event are committed together."""
+    """Check that a change is committed together with the events that it requires."""
     for owed, subject in OWED[change.collection](before, after):
         reported = any(event.type == owed and event.subject == subject for event in commit.events)
-        promise(reported, "no event is lost", f"{subject} changed without {owed}")
+        require_promise(reported, "no event is lost", f"{subject} changed without {owed}")
 
 
-def _contract(seen: Seen, before: ContractRow | None, row: ContractRow) -> None:
+def _contract(seen: Observations, before: ContractRow | None, row: ContractRow) -> None:
     contract_id, verification = row.contract_id, row.state.verification
     used = verification.attempts_used
     earlier = seen.attempts.get(contract_id, 0)
-    promise(used >= earlier, "no attempt is uncounted", f"{contract_id} went from {earlier} to {used}")
-    promise(used <= verification.max_attempts, "attempts stay within their budget", f"{contract_id} used {used}")
+    require_promise(used >= earlier, "no attempt is uncounted", f"{contract_id} went from {earlier} to {used}")
+    require_promise(
+        used <= verification.max_attempts, "attempts stay within their budget", f"{contract_id} used {used}"
+    )
     judged = len(verification.judged)
-    promise(used == judged, "every attempt is a judged candidate", f"{contract_id}: {used} used, {judged} judged")
+    require_promise(
+        used == judged, "every attempt is a judged candidate", f"{contract_id}: {used} used, {judged} judged"
+    )
     seen.attempts[contract_id] = used
     if before is not None:
-        promise(not before.state.is_final, "no final record ever changes", f"{contract_id} was {before.state.status}")
+        require_promise(
+            not before.state.is_final, "no final record ever changes", f"{contract_id} was {before.state.status}"
+        )
         _expired(before.state, row.state)
         _held(seen, before, row)
     if row.state.is_final:
@@ -93,28 +99,32 @@ def _contract(seen: Seen, before: ContractRow | None, row: ContractRow) -> None:
     seen.contracts[contract_id] = row
 
 
-def _held(seen: Seen, before: ContractRow, row: ContractRow) -> None:
-    """A contract is held until an operator decides, and then goes where the decision says, once."""
+def _held(seen: Observations, before: ContractRow, row: ContractRow) -> None:
+    """Check that a held contract changes only by an operator's decision, once, and as decided."""
     was, now = (each.state.status is ContractStatus.HELD for each in (before, row))
     if now and not was:
         seen.held.add(str(row.state.current_attempt))
     if not was or now:
         return
     attempt_id = str(before.state.current_attempt)
-    promise(attempt_id not in seen.released, "a decision is carried out once", f"{attempt_id} was released twice")
+    require_promise(
+        attempt_id not in seen.released, "a decision is carried out once", f"{attempt_id} was released twice"
+    )
     seen.released.add(attempt_id)
     hold = seen.holds.get(attempt_id)
     decided = hold is not None and hold.status is HoldStatus.DECIDED
-    promise(decided, "what is held waits for an operator", f"{row.contract_id} left without a decision")
-    promise(hold is not None and _obeys(hold, before, row), "an operator's decision stands", f"{row.contract_id}")
+    require_promise(decided, "what is held waits for an operator", f"{row.contract_id} left without a decision")
+    require_promise(
+        hold is not None and _obeys(hold, before, row), "an operator's decision stands", f"{row.contract_id}"
+    )
 
 
 def _expired(before: ContractState, state: ContractState) -> None:
     """Check that no deadline expires before the time agreed at the award."""
     who = state.contract_id
-    promise(state.deadline == before.deadline, "a deadline stays as it was agreed", who)
+    require_promise(state.deadline == before.deadline, "a deadline stays as it was agreed", who)
     closes = ContractStatus.EXPIRED in {state.status, state.closing} and before.closing is not ContractStatus.EXPIRED
-    promise(not closes or state.updated_at >= state.deadline, "nothing expires before its deadline", who)
+    require_promise(not closes or state.updated_at >= state.deadline, "nothing expires before its deadline", who)
 
 
 def _obeys(hold: Hold, before: ContractRow, row: ContractRow) -> bool:
@@ -124,31 +134,31 @@ def _obeys(hold: Hold, before: ContractRow, row: ContractRow) -> bool:
     return row.state.status is (released if hold.decision is Decision.RELEASE else ContractStatus.FAILED)
 
 
-def _attempt(seen: Seen, before: AttemptRow | None, row: AttemptRow) -> None:
+def _attempt(seen: Observations, before: AttemptRow | None, row: AttemptRow) -> None:
     kept = before is None or not before.counted or row.counted
-    promise(kept, "no attempt is uncounted", f"{row.attempt_id} counts no longer")
+    require_promise(kept, "no attempt is uncounted", f"{row.attempt_id} counts no longer")
     contract = seen.contracts.get(row.contract_id)
     in_time = before is not None or contract is None or row.received_at <= contract.state.deadline
-    promise(in_time, "nothing is taken in after the deadline", f"{row.attempt_id} of {row.contract_id}")
+    require_promise(in_time, "nothing is taken in after the deadline", f"{row.attempt_id} of {row.contract_id}")
 
 
-def _hold(seen: Seen, before: Hold | None, hold: Hold) -> None:
+def _hold(seen: Observations, before: Hold | None, hold: Hold) -> None:
     undecided = before is None or before.status is HoldStatus.WAITING or before == hold
-    promise(undecided, "each hold is decided once", f"{hold.hold_id} was decided twice")
+    require_promise(undecided, "each hold is decided once", f"{hold.hold_id} was decided twice")
     seen.holds[hold.attempt_id] = hold
 
 
-def _validation(seen: Seen, _: ValidationRecord | None, validation: ValidationRecord) -> None:
+def _validation(seen: Observations, _: ValidationRecord | None, validation: ValidationRecord) -> None:
     seen.words.setdefault(validation.request.contract_id, set()).add(validation.decision.action)
 
 
-def _transaction(seen: Seen, _: LedgerTransaction | None, posted: LedgerTransaction) -> None:
+def _transaction(seen: Observations, _: LedgerTransaction | None, posted: LedgerTransaction) -> None:
     sums: dict[str, int] = {}
     for posting in posted.postings:
         sums[posting.currency] = sums.get(posting.currency, 0) + posting.amount
         seen.sums[posting.currency] = seen.sums.get(posting.currency, 0) + posting.amount
-    promise(not any(sums.values()), "postings sum to zero", f"{posted.id} sums to {sums}")
-    promise(not any(seen.sums.values()), "postings sum to zero", f"the trial balance is {seen.sums}")
+    require_promise(not any(sums.values()), "postings sum to zero", f"{posted.id} sums to {sums}")
+    require_promise(not any(seen.sums.values()), "postings sum to zero", f"the trial balance is {seen.sums}")
     if posted.contract_id is None:
         return
     accounts = seen.posted_sums.setdefault(posted.contract_id, {})
@@ -156,36 +166,36 @@ def _transaction(seen: Seen, _: LedgerTransaction | None, posted: LedgerTransact
         accounts[posting.account] = accounts.get(posting.account, 0) + posting.amount
     stands = seen.effective.get(posted.contract_id, 0)
     stands += {TransactionKind.SETTLEMENT: 1, TransactionKind.REVERSAL: -1}.get(posted.kind, 0)
-    promise(stands <= 1, "a contract is settled at most once", f"{posted.contract_id} was settled twice")
-    promise(stands >= 0, "only an effective settlement is reversed", f"{posted.contract_id} was reversed twice")
+    require_promise(stands <= 1, "a contract is settled at most once", f"{posted.contract_id} was settled twice")
+    require_promise(stands >= 0, "only an effective settlement is reversed", f"{posted.contract_id} was reversed twice")
     seen.effective[posted.contract_id] = stands
 
 
-def _settlement(seen: Seen, before: Settlement | None, settlement: Settlement) -> None:
+def _settlement(seen: Observations, before: Settlement | None, settlement: Settlement) -> None:
     contract_id = settlement.contract_id
     if before is None:
         check_settlement(seen, settlement)
     else:
         *done, last = before.revisions
-        promise(last.reversed_at is None, "no final record ever changes", f"{contract_id} is reversed already")
+        require_promise(last.reversed_at is None, "no final record ever changes", f"{contract_id} is reversed already")
         taken_back = {"reversed_at": None, "reason": None, "by": None}
         repeated = [each.model_copy(update=taken_back) for each in settlement.revisions[len(done) : len(done) + 1]]
         kept = settlement.revisions[: len(done)] == tuple(done) and repeated == [last]
-        promise(kept, "no final record ever changes", f"a revision of {contract_id}'s settlement did")
+        require_promise(kept, "no final record ever changes", f"a revision of {contract_id}'s settlement did")
     stands = settlement.status is SettlementStatus.SETTLED
     posted = seen.effective.get(contract_id, 0) == 1
-    promise(stands is posted, "settlement and ledger agree", f"{contract_id} is {settlement.status}")
+    require_promise(stands is posted, "settlement and ledger agree", f"{contract_id} is {settlement.status}")
     check_posted(settlement, seen.posted_sums.get(contract_id, {}))
     seen.settlements[contract_id] = settlement
 
 
-def _given_up(seen: Seen, service: str, letter: DeadLetter) -> None:
+def _given_up(seen: Observations, service: str, letter: DeadLetter) -> None:
     """Check that a valid message becomes a dead letter only after many completed deliveries."""
     sound = (service, letter.event_id) in seen.poison or letter.reason.endswith("deliveries had no result")
-    promise(sound, "only poison is given up on", f"{service} {letter.topic}: {letter.reason}")
+    require_promise(sound, "only poison is given up on", f"{service} {letter.topic}: {letter.reason}")
 
 
-_CHECKED: tuple[tuple[Table[Any], Callable[[Seen, Any, Any], None]], ...] = (
+_CHECKED: tuple[tuple[Table[Any], Callable[[Observations, Any, Any], None]], ...] = (
     (WORKS, lambda _seen, _before, _after: None),
     (AWARDS, lambda _seen, _before, _after: None),
     (CONTRACTS, _contract),

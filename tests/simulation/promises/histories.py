@@ -12,7 +12,7 @@ ALL = 200
 
 
 async def check_history(store: Store, row: ContractRow) -> None:
-    """Events and attempts of a contract that is over."""
+    """Check that the events and attempts of a closed contract agree with its end."""
     await _check_events(store, row)
     for attempt in await attempts_of(store, row.contract_id):
         if attempt.status is AttemptStatus.INVALID:

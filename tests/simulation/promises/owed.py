@@ -17,7 +17,7 @@ Owed = Callable[[Any, Any], list[tuple[str, str]]]
 
 
 def _of_contract(old: ContractRow | None, new: ContractRow) -> list[tuple[str, str]]:
-    """Check that a contract that ends is settled, or requires no settlement."""
+    """Return the events that a change of a contract requires, such as the outcome at its end."""
     status = new.state.status
     if old is None or old.state.status is status:
         return []
@@ -34,7 +34,7 @@ def _of_hold(old: Hold | None, new: Hold) -> list[tuple[str, str]]:
 
 
 def _of_new(event: str) -> Owed:
-    """Owed for a record that is new."""
+    """Return a rule that a new record requires this event."""
 
     def owed(old: Any, new: Any) -> list[tuple[str, str]]:
         return [] if old else [(event, new.work.work_id if event == "work.submitted" else new.contract_id)]
@@ -43,7 +43,7 @@ def _of_new(event: str) -> Owed:
 
 
 def _of_attempt(old: AttemptRow | None, new: AttemptRow) -> list[tuple[str, str]]:
-    """Check that a new candidate is verified, and that a rejection has its event."""
+    """Return the events that a change of an attempt requires."""
     reported = [] if old else [("output.submitted", new.contract_id)]
     rejected = new.verdict is Verdict.REJECTED and (old is None or old.verdict is not Verdict.REJECTED)
     return [*reported, ("output.rejected", new.contract_id)] if rejected else reported

@@ -1,4 +1,4 @@
-"""A promise that was broken, by its name."""
+"""The error for a broken promise, and the check that raises it."""
 
 
 class BrokenPromise(AssertionError):
@@ -9,7 +9,7 @@ class BrokenPromise(AssertionError):
         self.name = name
 
 
-def promise(kept: bool, name: str, detail: str) -> None:
-    """Raise `BrokenPromise` where it is not kept."""
+def require_promise(kept: bool, name: str, detail: str) -> None:
+    """Raise `BrokenPromise` with this name and detail unless `kept` is true."""
     if not kept:
         raise BrokenPromise(name, detail)

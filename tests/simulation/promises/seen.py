@@ -25,7 +25,7 @@ class Answer:
 
 
 @dataclass
-class Seen:
+class Observations:
     """Earlier observations."""
 
     attempts: dict[str, int] = field(default_factory=dict)

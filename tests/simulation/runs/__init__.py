@@ -1,1 +1,1 @@
-"""Plans of runs, what came of them, many at once, and the smallest plan of what broke."""
+"""Plans of runs, their results, runs in several processes, and shrinking of failing plans."""

@@ -32,8 +32,8 @@ class Plan:
     steps: tuple[PlannedStep, ...]
 
     @classmethod
-    def drawn(cls, seed: int, steps: int, weights: Mapping[str, float]) -> Self:
-        """A plan of at least `steps` steps, and a few more where the last of them act at once."""
+    def draw(cls, seed: int, steps: int, weights: Mapping[str, float]) -> Self:
+        """Draw a random plan of at least `steps` steps; a few more if the last ones are concurrent."""
         dice = random.Random(seed)
         names, shares = list(weights), list(weights.values())
         drawn: list[PlannedStep] = []
@@ -47,7 +47,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, known: Container[str]) -> Self:
-        """Back from what `to_json` wrote, of `known` actions. Raises `ValueError` for anything else."""
+        """Parse the text that `to_json` wrote. Raises `ValueError` for another text or an unknown action."""
         try:
             written = json.loads(text)
             plan = cls(int(written["seed"]), tuple(PlannedStep(**each) for each in written["steps"]))
@@ -59,15 +59,15 @@ class Plan:
         return plan
 
     def to_json(self) -> str:
-        """Write one line for each step, so that a person can remove some."""
+        """Return the plan as JSON with one line for each step, so that a person can remove steps."""
         steps = ",\n".join(json.dumps(asdict(step)) for step in self.steps)
         return f'{{"seed": {self.seed}, "steps": [\n{steps}\n]}}\n'
 
     def moments(self) -> Iterator[tuple[PlannedStep, ...]]:
-        """The steps, those together that act at once."""
+        """Yield the steps in order; concurrent steps come as one group."""
         for _, together in groupby(self.steps, lambda step: step.moment):
             yield tuple(together)
 
-    def only(self, steps: Sequence[PlannedStep]) -> "Plan":
-        """The same run, of which only these are left."""
+    def keep_only(self, steps: Sequence[PlannedStep]) -> "Plan":
+        """Return the plan with only these steps."""
         return Plan(self.seed, tuple(steps))

@@ -11,7 +11,7 @@ _WIDTH = 46
 
 @dataclass(slots=True)
 class Totals:
-    """Many runs, added up."""
+    """The sums over many runs."""
 
     seeds: int = 0
     steps: int = 0
@@ -26,8 +26,8 @@ class Totals:
         self.counts.update(result.counts)
 
 
-def table_of(totals: Totals, wall_s: float, jobs: int) -> str:
-    """Seeds, time and everything that happened, by group."""
+def format_table(totals: Totals, wall_s: float, jobs: int) -> str:
+    """Return a table of seeds, time and counted events, by group."""
     per_seed = totals.cpu_s / max(totals.seeds, 1)
     head = [
         ("seeds", f"{totals.seeds:,}"),
@@ -44,7 +44,7 @@ def table_of(totals: Totals, wall_s: float, jobs: int) -> str:
     return "\n".join(lines)
 
 
-def broken_seed(result: RunResult, broken: Broken, smaller: RunResult, rerun_arguments: Sequence[str]) -> str:
+def describe_failure(result: RunResult, broken: Broken, smaller: RunResult, rerun_arguments: Sequence[str]) -> str:
     """Return the promise, the seed, the smallest plan, and the arguments to run either."""
     last = smaller.broken or broken
     return "\n".join(

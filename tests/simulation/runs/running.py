@@ -1,4 +1,4 @@
-"""Runs, one process for some of them: what came of each, as plain data."""
+"""Single runs with a time limit, and their results as plain data."""
 
 import signal
 import time
@@ -11,7 +11,7 @@ from types import FrameType
 
 import structlog
 
-from tests.simulation.engine.interleaving import simulated
+from tests.simulation.engine.interleaving import run_in_virtual_time
 from tests.simulation.planted.plant import NOTHING, Plant
 from tests.simulation.promises.promise import BrokenPromise
 from tests.simulation.runs.plan import Plan
@@ -23,12 +23,12 @@ TIME_LIMIT_S = 60.0
 
 
 class TooLong(BaseException):
-    """A run that does not end. No handler takes it for an error of its own."""
+    """The signal that a run exceeds its time limit. Handlers under test do not catch it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A promise that was not kept."""
+    """The description of a broken promise in the result of a run."""
 
     promise: str
     """Name of the broken promise, equal in all runs that break it."""
@@ -49,25 +49,28 @@ class RunResult:
     trace: tuple[str, ...] = ()
 
 
-def planned(seed: int, steps: int = STEPS) -> Plan:
+def draw_plan(seed: int, steps: int = STEPS) -> Plan:
     """Return the plan of a seed."""
-    return Plan.drawn(seed, steps, WEIGHTS)
+    return Plan.draw(seed, steps, WEIGHTS)
 
 
-def result_of(plan: Plan, plant: Plant = NOTHING, *, limit_s: float = TIME_LIMIT_S) -> RunResult:
-    """Run it to its end."""
+def run_plan(plan: Plan, plant: Plant = NOTHING, *, limit_s: float = TIME_LIMIT_S) -> RunResult:
+    """Run a plan to its end, with a planted bug if any, and return what happened.
+
+    `limit_s`: seconds after which the run counts as broken.
+    """
     began = time.process_time()
     world = World(plan.seed, plant=plant)
     broken = None
-    with silent_log(), _at_most(limit_s):
+    with suppress_log(), _at_most(limit_s):
         try:
-            simulated(world.follow(plan))
+            run_in_virtual_time(world.follow(plan))
         except (Exception, TooLong) as error:  # noqa: BLE001 whatever ends a run is what the run found
-            broken = broken_by(error)
+            broken = describe_broken_promise(error)
     return RunResult(plan, broken, time.process_time() - began, _counts(world), tuple(world.trace))
 
 
-def broken_by(error: BaseException) -> Broken:
+def describe_broken_promise(error: BaseException) -> Broken:
     """Return the description of the broken promise in an error."""
     frames = traceback.extract_tb(error.__traceback__)
     location = f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].name}" if frames else "nowhere"
@@ -85,7 +88,7 @@ def _counts(world: World) -> Counter[tuple[str, str]]:
 
 
 @contextmanager
-def silent_log() -> Iterator[None]:
+def suppress_log() -> Iterator[None]:
     """Silence the log: thousands of faults per run are in the trace, and would hide other output."""
     before = structlog.get_config()
     structlog.configure(processors=[_silent])
@@ -101,7 +104,7 @@ def _silent(*_: object) -> str:
 
 @contextmanager
 def _at_most(limit_s: float) -> Iterator[None]:
-    """End what takes longer, wherever it is, by `TooLong`. Works in the main thread alone, where runs are."""
+    """Raise `TooLong` in the block after `limit_s` seconds. It works only in the main thread."""
 
     def end(_: int, __: FrameType | None) -> None:
         raise TooLong(f"the run took more than {limit_s:g} s of CPU")

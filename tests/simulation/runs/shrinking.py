@@ -28,15 +28,15 @@ class _Attempts:
         return self.fails(plan)
 
 
-def shrunk(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
+def shrink_plan(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
     """Return the smallest failing plan found within so many runs; `plan` itself is known to fail."""
-    return plan.only(_fewer(plan, _Attempts(fails, most_runs)))
+    return plan.keep_only(_fewer(plan, _Attempts(fails, most_runs)))
 
 
 def _fewer(plan: Plan, attempts: _Attempts) -> _Steps:
     steps, parts = plan.steps, 2
     while steps:
-        smaller = next((rest for rest in _without_a_part(steps, parts) if attempts.works(plan.only(rest))), None)
+        smaller = next((rest for rest in _without_a_part(steps, parts) if attempts.works(plan.keep_only(rest))), None)
         if smaller is not None:
             steps, parts = smaller, max(parts - 1, 2)
         elif parts >= len(steps):

@@ -114,13 +114,13 @@ class AsyncAexClient:
             ) as response:
                 if not response.is_success:
                     await response.aread()
-                    stream.handle_refusal(response)
+                    stream.plan_retry_after_refusal(response)
                     return
                 async for line in response.aiter_lines():
                     yield stream.parse_row(line)
                 stream.is_finished = True
         except httpx.RequestError as error:
-            stream.handle_failure(error)
+            stream.plan_retry_after_failure(error)
 
     async def events(self, contract_id: str, after: int | None = None) -> AsyncGenerator[ContractEvent, None]:
         """Yield a contract's events as they happen; see `AexClient.events`.
@@ -141,7 +141,7 @@ class AsyncAexClient:
             async with aclosing(await self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
                     await response.aread()
-                    stream.handle_non_stream_response(response)
+                    stream.finish_or_plan_retry(response)
                     return
                 async with aclosing(EventSource(response).aiter_sse()) as frames:
                     async for frame in frames:
@@ -150,11 +150,11 @@ class AsyncAexClient:
                             yield event
                             if stream.is_finished:
                                 return
-                stream.handle_stream_end()
+                stream.plan_reconnection()
         except SSEError as error:  # a subclass of the next one
             raise stream.to_answer_not_understood(error) from error
         except httpx.RequestError as error:
-            stream.handle_failure(error)
+            stream.plan_retry_after_failure(error)
 
     async def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
         """Upload a file in constant memory; see `AexClient.upload_artifact`."""

@@ -101,7 +101,7 @@ class CallPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """The end of a call: it holds the parsed answer."""
+    """The result of the attempt that ends a call: its parsed answer."""
 
     value: T
 

@@ -75,7 +75,7 @@ class AexClient:
     def send(self, call: Call[T]) -> T:
         """Send a call, with retries, and return its parsed answer.
 
-        This is how to use an own idempotency key: `send(calls.claim(id).with_key(key))`.
+        To use your own idempotency key, write `send(calls.claim(id).with_key(key))`.
         """
         attempts = CallAttempts(self._policy, call)
         return self._repeat(
@@ -124,13 +124,13 @@ class AexClient:
             with closing(self._http.send(stream.next_request(self._current_token()), stream=True)) as response:
                 if not response.is_success:
                     response.read()
-                    stream.handle_refusal(response)
+                    stream.plan_retry_after_refusal(response)
                     return
                 for line in response.iter_lines():
                     yield stream.parse_row(line)
                 stream.is_finished = True
         except httpx.RequestError as error:
-            stream.handle_failure(error)
+            stream.plan_retry_after_failure(error)
 
     def events(self, contract_id: str, after: int | None = None) -> Iterator[ContractEvent]:
         """Yield a contract's events as they happen, until the contract ends; start after number `after`.
@@ -150,7 +150,7 @@ class AexClient:
             with closing(self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
                     response.read()
-                    stream.handle_non_stream_response(response)
+                    stream.finish_or_plan_retry(response)
                     return
                 for frame in EventSource(response).iter_sse():
                     event = stream.record_frame(frame)
@@ -158,11 +158,11 @@ class AexClient:
                         yield event
                         if stream.is_finished:
                             return
-                stream.handle_stream_end()
+                stream.plan_reconnection()
         except SSEError as error:  # a subclass of the next one
             raise stream.to_answer_not_understood(error) from error
         except httpx.RequestError as error:
-            stream.handle_failure(error)
+            stream.plan_retry_after_failure(error)
 
     def upload_artifact(self, content: Content, *, service: Service = Service.VERIFICATION) -> UploadedArtifact:
         """Upload a file in constant memory: an agent's artifact, or a consumer's data to work-publisher.

@@ -45,7 +45,7 @@ class EventStreamState:
         headers |= {"Last-Event-ID": str(self._last)} if self._last is not None else {}
         return self._policy.build_request(self._call, token, max(self._policy.timeout_s, _READ_TIMEOUT_S), headers)
 
-    def handle_non_stream_response(self, response: httpx.Response) -> None:
+    def finish_or_plan_retry(self, response: httpx.Response) -> None:
         """Handle an answer that is no stream: finish for 204, else count a failure and set the pause.
 
         Raises `ProblemError` if no retry may follow.
@@ -56,7 +56,7 @@ class EventStreamState:
             self._retry(parse_problem(response.status_code, response.headers, response.content))
 
     def record_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
-        """Reset the failures and return the frame's event, which becomes the last one.
+        """Reset the number of failures, remember the frame's event as the last one, and return it.
 
         None means that the frame holds no event or an earlier one. Sets `is_finished` at the event that ends the
         contract.
@@ -73,7 +73,7 @@ class EventStreamState:
         self.is_finished = event.type in FINAL_EVENTS
         return event
 
-    def handle_stream_end(self) -> None:
+    def plan_reconnection(self) -> None:
         """Set the pause before a reconnection after a stream's end, unless the contract has ended.
 
         Services end streams after some minutes. A stream without any frame counts as a failure, and `ConnectionFailed`
@@ -84,7 +84,7 @@ class EventStreamState:
         elif not self.is_finished:
             self._pause(self._reconnect_s * (1 + self._policy.jitter()) / 2, "stream_ended")
 
-    def handle_failure(self, error: httpx.RequestError) -> None:
+    def plan_retry_after_failure(self, error: httpx.RequestError) -> None:
         """Count a failed connection and set the pause. Raises `ConnectionFailed` if no retry may follow."""
         self._retry(build_connection_failed(self._call, error))
 

@@ -33,7 +33,7 @@ class RowStreamState(Generic[T]):
         self._attempt += 1
         return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
 
-    def handle_refusal(self, response: httpx.Response) -> None:
+    def plan_retry_after_refusal(self, response: httpx.Response) -> None:
         """Set the pause before a retry of a refused request. Raises `ProblemError` if no retry may follow."""
         self._retry(parse_problem(response.status_code, response.headers, response.content))
 
@@ -42,7 +42,7 @@ class RowStreamState(Generic[T]):
         self._began = True
         return parse_answer(self._call, line.encode(), "fields of a row")
 
-    def handle_failure(self, error: httpx.RequestError) -> None:
+    def plan_retry_after_failure(self, error: httpx.RequestError) -> None:
         """Set the pause before a retry of a failed request.
 
         Raises `ConnectionFailed` after the first row, or if no retry may follow.

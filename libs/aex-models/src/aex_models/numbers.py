@@ -27,8 +27,8 @@ class JsonFloat(float):
 def is_exact_as_double(value: int) -> bool:
     """Return whether a double holds this integer exactly.
 
-    This is true within ±(2^53 − 1), and for the larger integers that canonical JSON writes for doubles. For example,
-    1e17 is stored as 100000000000000000, is read back as an integer, and must stay the same number.
+    This is true within ±(2^53 − 1). Beyond, it is true for integers below 10^21 that canonical JSON writes for a
+    double. For example, the double 1e17 is written as 100000000000000000, which readers parse as an integer.
     """
     if abs(value) <= MAX_SAFE_INTEGER:
         return True

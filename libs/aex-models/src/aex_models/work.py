@@ -22,7 +22,7 @@ class BasePolicy(StrEnum):
 
 
 class FeedbackLevel(StrEnum):
-    """The detail of the feedback on a rejection."""
+    """The amount of detail in the feedback on a rejection."""
 
     CRITERIA = "criteria"
     """The names of the criteria that are not met."""

@@ -24,7 +24,7 @@ from aex_models.science import (
 )
 from aex_models.statistics import Statistic, StatisticSpec
 from aex_outcomes.science.peer_review_port import Reviewed, ReviewedFile
-from tests.parts.reviewing import accepting, says
+from tests.parts.reviewing import make_accepting_review, make_reviewed
 
 ALL_CHECKS = ("value_ranges", "recompute_statistics", "peer_review")
 DMS = Domain(
@@ -88,12 +88,14 @@ def review(
     recommendation: Recommendation = Recommendation.ACCEPT,
     **more: Any,
 ) -> ScientificReview:
-    return accepting(outcome_verdict=verdict, scientific_validity=validity, recommendation=recommendation, **more)
+    return make_accepting_review(
+        outcome_verdict=verdict, scientific_validity=validity, recommendation=recommendation, **more
+    )
 
 
 def statement(*words: Any, **more: Any) -> Reviewed:
-    return says(review(*words, **more))
+    return make_reviewed(review(*words, **more))
 
 
 def silent(failure: ReviewFailure) -> Reviewed:
-    return says(failure)
+    return make_reviewed(failure)

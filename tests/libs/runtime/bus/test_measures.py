@@ -15,13 +15,13 @@ from aex_runtime.store.port import Store, StoreUnavailable
 from tests.bus.messages import Recorder, consuming, outgoing
 from tests.libs.runtime.background import START, TOPIC, FailingStore
 from tests.libs.runtime.bus.test_consumer import SERVICE, Harness, delivery, event, failing, succeed
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 
 DELIVERIES, AGE, HANDLING = "aex_event_deliveries_total", "aex_event_age_seconds", "aex_event_handling_seconds"
 
 
-async def measured_of(handler: EventHandler, *deliveries: Delivery, store: Store | None = None) -> Measured:
-    measured = Measured()
+async def measured_of(handler: EventHandler, *deliveries: Delivery, store: Store | None = None) -> RecordedMeasures:
+    measured = RecordedMeasures()
     consumer = Harness(handler, store, measures=measured).consumer
     for each in deliveries:
         await consumer.handle_delivery(each)

@@ -15,7 +15,7 @@ from aex_runtime.http.limits import ConcurrencyLimiter, RateBounds, RateLimits, 
 from aex_runtime.measures import UNMEASURED, Measures
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.runtime.http.sample import Sample, memory_backends, sample
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 
 
 def test_limits_per_caller_and_total() -> None:
@@ -147,7 +147,7 @@ def test_services_and_a_rate_of_zero_are_not_limited() -> None:
 
 
 def test_refusals_are_counted_and_logged_once_a_minute() -> None:
-    seconds, measured = Seconds(), Measured()
+    seconds, measured = Seconds(), RecordedMeasures()
     of = limits(seconds, measures=measured)
     with capture_logs() as logs:
         taken(of, ACME, 100)

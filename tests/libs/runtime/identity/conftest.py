@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts.google import Google, run_google
+from tests.parts.google import GoogleStub, run_google_stub
 
 
 @pytest.fixture
-def google(tmp_path: Path) -> Iterator[Google]:
-    with run_google(tmp_path) as listening:
+def google(tmp_path: Path) -> Iterator[GoogleStub]:
+    with run_google_stub(tmp_path) as listening:
         yield listening

@@ -13,10 +13,10 @@ from aex_runtime.identity.verifier import TokenVerifier
 from aex_runtime.ids import RandomIds
 from aex_runtime.settings import RuntimeSettings
 from tests.libs.runtime.identity.issuing import CLAIMS, signer, write_jwks
-from tests.parts.google import ACCOUNTS, Google
+from tests.parts.google import ACCOUNTS, GoogleStub
 
 
-def chosen(google: Google, tokens: str, **values: object) -> RuntimeSettings:
+def chosen(google: GoogleStub, tokens: str, **values: object) -> RuntimeSettings:
     return RuntimeSettings.model_validate(
         {
             "service_tokens": tokens,
@@ -33,7 +33,7 @@ def verifier_of(settings: RuntimeSettings, folder: Path, service: str = "governa
 
 
 @pytest.mark.parametrize("tokens", ["local", "google"])
-async def test_service_token_names_its_service(google: Google, tmp_path: Path, tokens: str) -> None:
+async def test_service_token_names_its_service(google: GoogleStub, tmp_path: Path, tokens: str) -> None:
     settings, clock, ids = chosen(google, tokens), WallClock(), RandomIds()
     issuer = LocalIssuer(load_or_create_key(tmp_path), clock, ids)
     token = await open_service_tokens(settings, "verification", issuer, clock, ids).get_token("governance")
@@ -47,7 +47,7 @@ async def test_service_token_names_its_service(google: Google, tmp_path: Path, t
         await verifier_of(chosen(google, other), tmp_path).verify(token)
 
 
-async def test_with_google_the_local_key_cannot_grant_service(google: Google, tmp_path: Path) -> None:
+async def test_with_google_the_local_key_cannot_grant_service(google: GoogleStub, tmp_path: Path) -> None:
     verifier = verifier_of(chosen(google, "google"), tmp_path)
     own = LocalIssuer(load_or_create_key(tmp_path), WallClock(), RandomIds())
     for role in set(Audience) - {Audience.SERVICE}:
@@ -60,7 +60,7 @@ async def test_with_google_the_local_key_cannot_grant_service(google: Google, tm
 
 @pytest.mark.parametrize("claims", [{}, {"email": ACCOUNTS["verification"], "email_verified": True}])
 async def test_google_tokens_leave_other_issuers_checked(
-    google: Google, tmp_path: Path, claims: dict[str, Any]
+    google: GoogleStub, tmp_path: Path, claims: dict[str, Any]
 ) -> None:
     partner = signer()
     trusted = {

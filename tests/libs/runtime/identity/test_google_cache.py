@@ -18,19 +18,19 @@ from aex_runtime.identity.google import (
 from aex_runtime.ids import SeededIds
 from aex_runtime.telemetry import continue_trace
 from tests.libs.runtime.identity.issuing import NOW, part
-from tests.parts.google import ACCOUNTS, LIFETIME_S, CannedResponse, Google
+from tests.parts.google import ACCOUNTS, LIFETIME_S, CannedResponse, GoogleStub
 
 ACCOUNT = ACCOUNTS["verification"]
 LASTS = timedelta(seconds=LIFETIME_S)
 
 
-def tokens_of(google: Google) -> tuple[GoogleServiceTokens, SetClock]:
+def tokens_of(google: GoogleStub) -> tuple[GoogleServiceTokens, SetClock]:
     clock = SetClock(NOW)
     google.now = clock.now
     return GoogleServiceTokens(ACCOUNT, MetadataServer(google.host, SeededIds(1)).fetch_id_token, clock), clock
 
 
-async def test_token_is_fetched_per_audience_and_renewed_before_its_end(google: Google) -> None:
+async def test_token_is_fetched_per_audience_and_renewed_before_its_end(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     first = await tokens.get_token("governance")
     clock.advance(LASTS - RENEW_BEFORE - timedelta(seconds=1))
@@ -42,13 +42,13 @@ async def test_token_is_fetched_per_audience_and_renewed_before_its_end(google: 
     assert google.audiences.count("aex:governance") == 2
 
 
-async def test_concurrent_callers_share_one_fetch(google: Google) -> None:
+async def test_concurrent_callers_share_one_fetch(google: GoogleStub) -> None:
     tokens, _ = tokens_of(google)
     assert len(set(await asyncio.gather(*(tokens.get_token("governance") for _ in range(50))))) == 1
     assert len(google.audiences) == 1
 
 
-async def test_concurrent_callers_share_a_failure_until_the_pause_ends(google: Google) -> None:
+async def test_concurrent_callers_share_a_failure_until_the_pause_ends(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     google.canned, google.repeats_last = [CannedResponse(404)], True
     with capture_logs() as logs:
@@ -66,7 +66,7 @@ async def test_concurrent_callers_share_a_failure_until_the_pause_ends(google: G
     assert await tokens.get_token("governance")
 
 
-async def test_token_serves_to_its_end_when_renewal_fails(google: Google) -> None:
+async def test_token_serves_to_its_end_when_renewal_fails(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     first = await tokens.get_token("governance")
     google.canned, google.repeats_last = [CannedResponse(404)], True
@@ -77,7 +77,7 @@ async def test_token_serves_to_its_end_when_renewal_fails(google: Google) -> Non
         await tokens.get_token("governance")
 
 
-async def test_renewal_does_not_delay_other_callers(google: Google) -> None:
+async def test_renewal_does_not_delay_other_callers(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     first = await tokens.get_token("governance")
     clock.advance(LASTS - RENEW_BEFORE)
@@ -89,10 +89,10 @@ async def test_renewal_does_not_delay_other_callers(google: Google) -> None:
     assert await renewing != first
 
 
-async def test_short_token_is_renewed_after_the_pause(google: Google) -> None:
+async def test_short_token_is_renewed_after_the_pause(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     soon = int((NOW + timedelta(seconds=30)).timestamp())
-    google.canned = [CannedResponse(body=google.id_token("aex:governance", exp=soon).encode()) for _ in range(2)]
+    google.canned = [CannedResponse(body=google.sign_id_token("aex:governance", exp=soon).encode()) for _ in range(2)]
     for _ in range(5):
         await tokens.get_token("governance")
     assert len(google.audiences) == 1
@@ -101,7 +101,7 @@ async def test_short_token_is_renewed_after_the_pause(google: Google) -> None:
     assert len(google.audiences) == 2
 
 
-async def test_clock_set_back_does_not_delay_renewal(google: Google) -> None:
+async def test_clock_set_back_does_not_delay_renewal(google: GoogleStub) -> None:
     tokens, clock = tokens_of(google)
     google.canned = [CannedResponse(404)]
     with pytest.raises(TemporarilyUnavailable):
@@ -110,7 +110,7 @@ async def test_clock_set_back_does_not_delay_renewal(google: Google) -> None:
     assert await tokens.get_token("governance")
 
 
-async def test_cancelled_caller_leaves_the_fetch_to_the_next(google: Google) -> None:
+async def test_cancelled_caller_leaves_the_fetch_to_the_next(google: GoogleStub) -> None:
     tokens, _ = tokens_of(google)
     google.answering.clear()
     given_up = asyncio.create_task(tokens.get_token("governance"))
@@ -122,7 +122,7 @@ async def test_cancelled_caller_leaves_the_fetch_to_the_next(google: Google) -> 
     assert given_up.cancelled()
 
 
-async def test_headers_have_token_and_trace(google: Google) -> None:
+async def test_headers_have_token_and_trace(google: GoogleStub) -> None:
     tokens, _ = tokens_of(google)
     assert set(await tokens.call_headers("governance")) == {"Authorization"}
     with continue_trace(f"00-{'a' * 32}-{'b' * 16}-01", None, "work"):
@@ -153,14 +153,16 @@ def test_malformed_token_is_refused(text: str) -> None:
         ({"exp": 1e300}, "no valid end"),
     ],
 )
-def test_token_with_other_claims_is_refused(google: Google, claims: dict[str, Any], words: str) -> None:
+def test_token_with_other_claims_is_refused(google: GoogleStub, claims: dict[str, Any], words: str) -> None:
     google.now = SetClock(NOW).now
-    assert check_and_get_token_end(google.id_token("aex:governance"), "aex:governance", ACCOUNT, NOW) == NOW + LASTS
+    assert (
+        check_and_get_token_end(google.sign_id_token("aex:governance"), "aex:governance", ACCOUNT, NOW) == NOW + LASTS
+    )
     with pytest.raises(NoIdToken, match=words):
-        check_and_get_token_end(google.id_token("aex:governance", **claims), "aex:governance", ACCOUNT, NOW)
+        check_and_get_token_end(google.sign_id_token("aex:governance", **claims), "aex:governance", ACCOUNT, NOW)
 
 
-async def test_wrong_account_is_logged(google: Google) -> None:
+async def test_wrong_account_is_logged(google: GoogleStub) -> None:
     tokens, _ = tokens_of(google)
     google.account = "default@my-project.iam.gserviceaccount.com"
     with capture_logs() as logs, pytest.raises(TemporarilyUnavailable):

@@ -6,15 +6,15 @@ from structlog.testing import capture_logs
 from aex_runtime.identity.google import MetadataServer, NoIdToken
 from aex_runtime.identity.verifier import MAX_TOKEN_CHARS
 from aex_runtime.ids import SeededIds
-from tests.parts.google import CannedResponse, Google
+from tests.parts.google import CannedResponse, GoogleStub
 
 
-def server(google: Google, **limits: Any) -> MetadataServer:
+def server(google: GoogleStub, **limits: Any) -> MetadataServer:
     return MetadataServer(google.host, SeededIds(1), **limits)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-async def test_transient_failures_are_retried_and_logged(google: Google, status: int) -> None:
+async def test_transient_failures_are_retried_and_logged(google: GoogleStub, status: int) -> None:
     google.canned = [CannedResponse(status), CannedResponse(status)]
     with capture_logs() as logs:
         assert await server(google).fetch_id_token("aex:governance")
@@ -25,14 +25,14 @@ async def test_transient_failures_are_retried_and_logged(google: Google, status:
 
 
 @pytest.mark.parametrize(("status", "requests"), [(400, 1), (403, 1), (404, 1), (302, 1), (500, 3)])
-async def test_permanent_failure_is_not_retried(google: Google, status: int, requests: int) -> None:
+async def test_permanent_failure_is_not_retried(google: GoogleStub, status: int, requests: int) -> None:
     google.canned, google.repeats_last = [CannedResponse(status, b"CANARY", location="http://127.0.0.1:1/")], True
     with pytest.raises(NoIdToken, match=rf"^status {status}$"):
         await server(google).fetch_id_token("aex:governance")
     assert len(google.audiences) == requests
 
 
-async def test_silent_server_times_out(google: Google) -> None:
+async def test_silent_server_times_out(google: GoogleStub) -> None:
     google.answering.clear()
     for attempt_s, total_s, reason in ((0.2, 600, "TimeoutError"), (600, 0.5, "no answer within")):
         with pytest.raises(NoIdToken, match=reason):
@@ -45,7 +45,7 @@ async def test_connection_failure_is_named() -> None:
         await MetadataServer("127.0.0.1:1", SeededIds(1)).fetch_id_token("aex:governance")
 
 
-async def test_oversized_response_is_refused(google: Google) -> None:
+async def test_oversized_response_is_refused(google: GoogleStub) -> None:
     google.canned = [CannedResponse(body=b"x" * 5_000_000)]
     with pytest.raises(NoIdToken, match="longer than a token"):
         await server(google).fetch_id_token("aex:governance")
@@ -53,13 +53,13 @@ async def test_oversized_response_is_refused(google: Google) -> None:
     assert len(await server(google).fetch_id_token("aex:governance")) == MAX_TOKEN_CHARS
 
 
-async def test_non_ascii_response_is_refused(google: Google) -> None:
+async def test_non_ascii_response_is_refused(google: GoogleStub) -> None:
     google.canned = [CannedResponse(body=b"\xff\x00\xfe")]
     with pytest.raises(NoIdToken, match="no token"):
         await server(google).fetch_id_token("aex:governance")
 
 
-async def test_proxies_of_the_environment_are_ignored(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_ignored(google: GoogleStub, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     assert await server(google).fetch_id_token("aex:governance")

@@ -10,7 +10,7 @@ from aex_runtime.bus.dataref import EventData
 from aex_runtime.outbox_parked import NoSuchParkedEvent
 from tests.libs.runtime.background import running
 from tests.libs.runtime.outbox.process import GRACE, QUICK, Outbox
-from tests.parts.blobs import memory_blobs
+from tests.parts.blobs import create_memory_blobs
 
 
 async def park(outbox: Outbox, name: str = "work_1") -> str:
@@ -36,14 +36,14 @@ async def test_refused_event_is_parked_at_once_with_an_alarm(each_outbox: Outbox
 
 async def test_replayed_event_is_published_and_counts_its_tries(each_outbox: Outbox) -> None:
     event_id = await park(each_outbox)
-    await each_outbox.parked.replay(event_id, EventData(memory_blobs()))
+    await each_outbox.parked.replay(event_id, EventData(create_memory_blobs()))
     assert await each_outbox.parked.count(10) == 0
     each_outbox.bus.refused = frozenset({"work_1"})
     each_outbox.clock.advance(GRACE + timedelta(seconds=1))
     assert await each_outbox.process("b").pump.sweep() == 0
     assert (await each_outbox.parked.get(event_id)).record.tries == 2
     each_outbox.bus.refused = frozenset()
-    await each_outbox.parked.replay(event_id, EventData(memory_blobs()))
+    await each_outbox.parked.replay(event_id, EventData(create_memory_blobs()))
     each_outbox.clock.advance(GRACE + timedelta(seconds=1))
     assert await each_outbox.process("c").pump.sweep() == 1
     assert each_outbox.bus.published == ["work_1"]
@@ -58,7 +58,7 @@ async def test_discarded_event_is_gone_and_audited(outbox: Outbox) -> None:
         with pytest.raises(NoSuchParkedEvent):
             await act
     with pytest.raises(NoSuchParkedEvent):
-        await outbox.parked.replay(event_id, EventData(memory_blobs()))
+        await outbox.parked.replay(event_id, EventData(create_memory_blobs()))
 
 
 async def test_parked_events_are_listed_in_pages_and_counted(outbox: Outbox) -> None:

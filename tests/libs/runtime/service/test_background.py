@@ -16,7 +16,7 @@ from aex_runtime.store.port import StoreUnavailable
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from tests.bus.messages import eventually
 from tests.libs.runtime.background import LoopClock, eventually_async, in_virtual_time
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 
 SERVICE = "work-publisher"
 
@@ -25,7 +25,7 @@ class Service:
     def __init__(self) -> None:
         self.store, self.clock = MemoryStore(), LoopClock()
         self.bus = MemoryBus(self.clock)
-        self.measured = Measured()
+        self.measured = RecordedMeasures()
         self.work = Background(SERVICE, self.store, self.bus, self.clock, RandomIds(), measures=self.measured)
         self.uow = UnitOfWork(SERVICE, self.store, self.clock, self.work.on_commit)
         self.seen: list[str] = []

@@ -17,7 +17,7 @@ from aex_settlement.handlers.journal.seal import seal_unsealed
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, STATES
 from aex_settlement.rules.projections import Projection
-from tests.parts.passing import PassingStore
+from tests.parts.passing import ForwardingStore
 from tests.services.settlement.audit.ledgers import ONCE, audit, build, copy_of, deposit, found
 from tests.services.settlement.audit.tampering import put
 from tests.services.settlement.ledger_kit import LedgerKit
@@ -26,7 +26,7 @@ from tests.services.settlement.outcomes import an_outcome
 Happening = Callable[[], Awaitable[None]]
 
 
-class BusyStore(PassingStore):
+class BusyStore(ForwardingStore):
     """The store, with `happens` after every read of pages or of several documents, at most `times` times.
 
     With `only`, after reads of that collection alone, and not after the first `spared` of them.

@@ -17,7 +17,7 @@ from aex_verification.ports import TrialBroken
 from aex_verification.rules.checks import TrialFindings
 from aex_verification.slow_jobs import SlowJobs
 from tests.libs.runtime.http.sample import until
-from tests.parts.verification import VerificationBench, event_of
+from tests.parts.verification import VerificationBench, make_event
 
 CODE = "def evaluate(input, output, metadata):\n    return len(output['text']) / canary_code"
 CUSTOM = {"reference": "canary reference", "custom_metrics": [{"name": "mine", "code": CODE}]}
@@ -44,7 +44,7 @@ async def submitted(bench: VerificationBench, evaluation: Any = CUSTOM, **change
         evaluation=EvaluationRef(digest=stored.digest, size=stored.size),
         custom_metrics=bool(evaluation and evaluation.get("custom_metrics")),
     )
-    return event_of("work.submitted", "work_1", data)
+    return make_event("work.submitted", "work_1", data)
 
 
 async def submit(bench: VerificationBench, evaluation: Any = CUSTOM, **changes: Any) -> None:
@@ -124,7 +124,7 @@ async def test_code_that_crashes_every_worker_is_refused(
 
 async def test_works_without_secrets_need_no_trial(bench: VerificationBench) -> None:
     data = WorkSubmitted(work_id="work_1", has_cpa=True, consumer_id="acme", domain="general")
-    await bench.handlers["work.submitted"](event_of("work.submitted", "work_1", data))
+    await bench.handlers["work.submitted"](make_event("work.submitted", "work_1", data))
     await submit(bench, {"required_keywords": ["a"]})
     await submit(bench, {"reference": "a"}, success_criteria=None)
     assert (bench.trials.requests, bench.events) == ([], [])

@@ -17,7 +17,7 @@ from aex_verification.fair_slots import FairSlots
 from aex_verification.handlers.read import render_outcome
 from aex_verification.rules.records import Policy
 from aex_verification.slow_jobs import SlowJobs
-from tests.parts.reviewing import ScriptedReviewer, accepting
+from tests.parts.reviewing import ScriptedReviewer, make_accepting_review
 from tests.parts.verification import VerificationBench
 from tests.services.verification.examined import DMS, MEAN, REVIEWED, SECRET, TABLE, claim, concluded, science, table
 from tests.services.verification.flow import opened, outcome, review, state, status
@@ -139,7 +139,7 @@ async def test_reviewer_is_called_where_a_review_is_due(verified: VerificationBe
 
 
 async def test_other_readers_see_no_text_of_a_review() -> None:
-    bench = await reviewed_by(ScriptedReviewer(accepting(reasoning="excellent")))
+    bench = await reviewed_by(ScriptedReviewer(make_accepting_review(reasoning="excellent")))
     await claim(bench, HONEST, table())
     [event] = bench.emitted("outcome.verified")
     assert event.data["outcome"]["verification_result"]["science"]["review"]["recommendation"] == "accept"

@@ -20,7 +20,7 @@ from aex_verification.limits import InFlightAttempts
 from aex_verification.ports import FoundAward, Grade, GradeRequest, VerifierRequest
 from aex_verification.rules.records import Policy
 from aex_verification.subscriptions import timers
-from tests.parts.verification import NO_KEY, VerificationBench, event_of
+from tests.parts.verification import NO_KEY, VerificationBench, make_event
 from tests.services.verification.flow import BOT, GOOD, SHORT, grade, opened, outcome, post, review, state, status
 
 WEEK = timedelta(days=7)
@@ -148,7 +148,7 @@ async def test_lost_evaluation_data_are_held() -> None:
     lost = awarded.evaluation.model_copy(update={"digest": "0" * 64})
     bench = VerificationBench(policy=Policy(max_system_retries=2))
     data = awarded.model_copy(update={"evaluation": lost})
-    await bench.handlers["contract.awarded"](event_of("contract.awarded", "ctr_1", data))
+    await bench.handlers["contract.awarded"](make_event("contract.awarded", "ctr_1", data))
     await grade(bench, GOOD)
     await bench.pass_time(timedelta(minutes=5))
     assert await status(bench) is ContractStatus.HELD

@@ -8,7 +8,7 @@ from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Cost
 from aex_runtime.identity.principals import Principal
 from aex_verification.handlers.read import load_attempt, render_attempt, render_outcome
-from tests.parts.verification import VerificationBench, event_of
+from tests.parts.verification import VerificationBench, make_event
 from tests.services.verification.flow import CONTRACT, SHORT, grade, opened, outcome
 
 CONSUMER = Principal("acme", Audience.CONSUMER, None)
@@ -33,7 +33,7 @@ def costing(record: OutcomeRecord, total: str) -> Cost:
 
 async def correct(bench: VerificationBench, total: str, revision: int = 2) -> None:
     data = SettlementAdjusted(contract_id=CONTRACT, revision=revision, cost=costing(await outcome(bench), total))
-    await bench.handlers["settlement.adjusted"](event_of("settlement.adjusted", CONTRACT, data))
+    await bench.handlers["settlement.adjusted"](make_event("settlement.adjusted", CONTRACT, data))
 
 
 async def reads_output(bench: VerificationBench, attempt_id: str) -> bool:

@@ -21,11 +21,11 @@ from tests.parts.openai_stub import (
     Behaviour,
     OpenAIStub,
     Reply,
-    calls_tool,
-    fails,
-    openai_stub,
-    says,
-    sends,
+    reply_bytes,
+    reply_error,
+    reply_text,
+    reply_tool_call,
+    run_openai_stub,
 )
 from tests.services.verification.judges.briefs import SECRETS, brief
 
@@ -34,7 +34,7 @@ GOOD = json.dumps(ACCEPTING)
 
 @pytest.fixture
 def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as running:
+    with run_openai_stub() as running:
         yield running
 
 
@@ -57,7 +57,7 @@ async def asking(stub: OpenAIStub, **changed: Any) -> AsyncIterator[ModelReviewe
 
 
 async def answered(stub: OpenAIStub, behaviour: Behaviour, **changed: Any) -> Reviewed:
-    stub.behave(behaviour)
+    stub.set_behaviour(behaviour)
     async with asking(stub, **changed) as reviewer:
         return await reviewer.review(brief())
 
@@ -66,8 +66,8 @@ async def answered(stub: OpenAIStub, behaviour: Behaviour, **changed: Any) -> Re
     ("behaviour", "form"),
     [
         (ACCEPTS, "tool"),
-        (says(f"```json\n{GOOD}\n```"), "text"),
-        (says(f"<think>Is it? {{}}</think>\n{GOOD}"), "text"),
+        (reply_text(f"```json\n{GOOD}\n```"), "text"),
+        (reply_text(f"<think>Is it? {{}}</think>\n{GOOD}"), "text"),
     ],
 )
 async def test_review_arrives_in_either_form(stub: OpenAIStub, behaviour: Behaviour, form: str) -> None:
@@ -106,7 +106,7 @@ NOT_A_COMPLETION = (
 )
 
 
-@pytest.mark.parametrize(("form", "behaviour"), [("tool", calls_tool(HALF)), ("text", says("null"))])
+@pytest.mark.parametrize(("form", "behaviour"), [("tool", reply_tool_call(HALF)), ("text", reply_text("null"))])
 async def test_garbage_is_no_review(stub: OpenAIStub, behaviour: Behaviour, form: str) -> None:
     reviewed = await answered(stub, behaviour, review_output=form)
     assert reviewed.failure is ReviewFailure.UNPARSABLE
@@ -115,7 +115,7 @@ async def test_garbage_is_no_review(stub: OpenAIStub, behaviour: Behaviour, form
 
 @pytest.mark.parametrize("body", NOT_A_COMPLETION)
 async def test_invalid_completion_is_no_review(stub: OpenAIStub, body: bytes) -> None:
-    reviewed = await answered(stub, sends(body))
+    reviewed = await answered(stub, reply_bytes(body))
     assert reviewed.failure is ReviewFailure.UNPARSABLE
     assert len(stub.requests) <= 3
 
@@ -126,7 +126,7 @@ async def test_invalid_completion_is_no_review(stub: OpenAIStub, body: bytes) ->
 async def test_failing_server_is_retried_then_unreachable(
     stub: OpenAIStub, status: int, headers: dict[str, str], calls: int
 ) -> None:
-    reviewed = await answered(stub, fails(status, **headers))
+    reviewed = await answered(stub, reply_error(status, **headers))
     assert reviewed.failure is ReviewFailure.UNREACHABLE
     assert str(status) in reviewed.detail
     assert len(stub.requests) == calls
@@ -144,7 +144,7 @@ async def test_failing_server_is_retried_then_unreachable(
 )
 async def test_refusal_names_the_setting(stub: OpenAIStub, status: int, setting: str) -> None:
     with capture_logs() as logs:
-        reviewed = await answered(stub, fails(status, Location="http://127.0.0.1:9/v1"))
+        reviewed = await answered(stub, reply_error(status, Location="http://127.0.0.1:9/v1"))
     assert reviewed.failure is ReviewFailure.UNREACHABLE
     assert len(stub.requests) == 1
     assert logs[-1]["log_level"] == "error"
@@ -158,7 +158,7 @@ async def test_hanging_server_is_unreachable_after_its_time(stub: OpenAIStub) ->
 
 @pytest.mark.parametrize(
     "behaviour",
-    [says("x" * 3_000_000), lambda _: Reply(b"\x1f\x8b", headers={"Content-Encoding": "gzip"})],
+    [reply_text("x" * 3_000_000), lambda _: Reply(b"\x1f\x8b", headers={"Content-Encoding": "gzip"})],
     ids=["oversized", "compressed"],
 )
 async def test_oversized_or_compressed_answer_is_not_read(stub: OpenAIStub, behaviour: Behaviour) -> None:
@@ -167,11 +167,11 @@ async def test_oversized_or_compressed_answer_is_not_read(stub: OpenAIStub, beha
     assert [each.headers["accept-encoding"] for each in stub.requests] == ["identity"]
 
 
-@pytest.mark.parametrize("behaviour", [ACCEPTS, GARBAGE, fails(401), says("x" * 2_000_000)])
+@pytest.mark.parametrize("behaviour", [ACCEPTS, GARBAGE, reply_error(401), reply_text("x" * 2_000_000)])
 async def test_logs_hold_neither_prompt_nor_key(
     stub: OpenAIStub, behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stub.behave(behaviour)
+    stub.set_behaviour(behaviour)
     logging.getLogger("openai").setLevel(logging.DEBUG)  # as OPENAI_LOG=debug does
     with capture_logs() as logs, caplog.at_level(logging.DEBUG):
         async with asking(stub, review_attempts=1) as reviewer:

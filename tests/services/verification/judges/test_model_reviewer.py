@@ -10,11 +10,11 @@ from aex_outcomes.science.peer_review_prompt import Prompt
 from aex_runtime.ids import SeededIds
 from aex_verification.judges.model_reviewer import ModelReviewer, ReviewAnswer, ReviewBounds, Unanswered, Unreadable
 from tests.libs.runtime.http.sample import until
-from tests.parts.reviewing import accepting
+from tests.parts.reviewing import make_accepting_review
 from tests.services.verification.judges.briefs import SECRETS, brief
 
 BOUNDS = ReviewBounds(timeout_s=5, attempts=3, concurrency=2, max_input_chars=8_000)
-ANSWER = ReviewAnswer(accepting(), input_tokens=900, output_tokens=80)
+ANSWER = ReviewAnswer(make_accepting_review(), input_tokens=900, output_tokens=80)
 
 
 class Scripted:
@@ -54,7 +54,7 @@ async def test_review_has_model_and_prompt_version() -> None:
     chat = Scripted(ANSWER)
     subject, _ = reviewer(chat)
     reviewed = await subject.review(brief())
-    assert (reviewed.review, reviewed.failure) == (accepting(), None)
+    assert (reviewed.review, reviewed.failure) == (make_accepting_review(), None)
     assert (reviewed.reviewer.model, reviewed.reviewer.prompt_version) == ("a-model", chat.prompts[0].version)
     await subject.review(brief())
     assert chat.prompts[0].material != chat.prompts[1].material, "each has its own nonce"

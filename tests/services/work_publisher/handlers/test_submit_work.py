@@ -19,7 +19,7 @@ from aex_work_publisher.handlers.award_work import award_work, cancel_work
 from aex_work_publisher.handlers.read_work import get_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work, validate_work
 from aex_work_publisher.repository import WORKS, EvaluationLost
-from tests.parts.measured import Measured
+from tests.parts.measured import RecordedMeasures
 from tests.services.work_publisher.kit import NO_KEY, Shop, keyed, open_shop
 from tests.services.work_publisher.samples import ACME, BOT, CANARIES, NOW, submission
 
@@ -138,7 +138,7 @@ async def test_lost_evaluation_data_are_an_error(shop: Shop) -> None:
 
 
 async def test_repeats_of_a_key_are_counted_once() -> None:
-    measured = Measured()
+    measured = RecordedMeasures()
     shop = open_shop(measured)
     body = submission()
     digest = sha256_hex(canonical_bytes(body))

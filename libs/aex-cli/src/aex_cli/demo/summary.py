@@ -49,7 +49,7 @@ class UnmetRequirements(NamedTuple):
 
 
 def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -> UnmetRequirements:
-    """Return what the criteria on the metrics in `unmet` require of keywords and length."""
+    """Return the keywords and the length that those criteria require whose metrics are in `unmet`."""
     thresholds = {each.metric: each.threshold for each in criteria.criteria if each.metric in unmet}
     length = thresholds.get("output_length", {})
     return UnmetRequirements(thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf))

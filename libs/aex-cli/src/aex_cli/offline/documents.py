@@ -54,33 +54,33 @@ class BadFile(UserError):
         return "\naex: ".join(" ".join(line.split()) for line in self.lines)
 
 
-def read_document(option: str, path: str) -> InputDocument:
+def read_document(option_name: str, path: str) -> InputDocument:
     """Read a JSON or YAML file, or standard input for `-`.
 
-    `option`: the command line option that names the file, for messages. Raises `UserError` with the problem and the
-    fix.
+    `option_name`: the command line option that names the file, for messages. Raises `UserError` with the problem and
+    the fix.
     """
     name = "standard input" if path == STDIN else path
-    raw = _read(option, path, name).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+    raw = _read(option_name, path, name).removeprefix(b"\xef\xbb\xbf")  # a byte order mark
     if not raw.strip():
-        raise UserError(f"{name} is empty", f"give {option} a file of JSON or YAML")
+        raise UserError(f"{name} is empty", f"give {option_name} a file of JSON or YAML")
     if len(raw) > MAX_BYTES:
         raise UserError(f"{name} has more than {MAX_BYTES // 1_000_000} MB", "give the services' limit or less")
     return InputDocument(name, _parse(name, raw, Path(path).suffix.lower()))
 
 
-def _read(option: str, path: str, name: str) -> bytes:
+def _read(option_name: str, path: str, name: str) -> bytes:
     try:
         if path == STDIN:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise UserError(f"there is no file {name}", f"check the path given to {option}") from None
+        raise UserError(f"there is no file {name}", f"check the path given to {option_name}") from None
     except IsADirectoryError:
-        raise UserError(f"{name} is a directory", f"give {option} a file") from None
+        raise UserError(f"{name} is a directory", f"give {option_name} a file") from None
     except OSError as error:
-        raise UserError(f"{name} cannot be read: {error.strerror}", f"check the path given to {option}") from None
+        raise UserError(f"{name} cannot be read: {error.strerror}", f"check the path given to {option_name}") from None
 
 
 def _parse(name: str, raw: bytes, suffix: str) -> Any:

@@ -128,11 +128,11 @@ class RawFiles:
         return tuple(_read_artifact(name, path) for name, path in self.artifacts.items())
 
 
-def parse_named_files(option: str, values: Sequence[str]) -> dict[str, Path]:
+def parse_named_files(option_name: str, values: Sequence[str]) -> dict[str, Path]:
     """Parse values of the form `NAME=FILE`, or `FILE` with its own name, to paths by name.
 
-    `option`: the command line option, for messages. Raises `UserError` for a missing or too large file, and for a name
-    that is given twice.
+    `option_name`: the command line option, for messages. Raises `UserError` for a missing or too large file, and for a
+    name that is given twice.
     """
     files: dict[str, Path] = {}
     for value in values:
@@ -140,10 +140,10 @@ def parse_named_files(option: str, values: Sequence[str]) -> dict[str, Path]:
         if not sign or Path(value).exists():
             name, path = Path(value).name, value
         if name in files:
-            raise UserError(f"{option}: {name} is given twice", "give each file a name of its own: NAME=FILE")
+            raise UserError(f"{option_name}: {name} is given twice", "give each file a name of its own: NAME=FILE")
         files[name] = Path(path)
         if not files[name].is_file():
-            raise UserError(f"there is no file {path}", f"check the path given to {option}")
+            raise UserError(f"there is no file {path}", f"check the path given to {option_name}")
         if files[name].stat().st_size > MAX_BYTES:
             raise UserError(f"{path} has more than {MAX_BYTES >> 20} MB", "give the services' limit or less")
     return files

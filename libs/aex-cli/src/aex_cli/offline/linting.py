@@ -72,9 +72,9 @@ def lint_files(
 def _validate(
     warnings: tuple[LintWarning, ...], body: Mapping[str, Any], catalog: Catalog, quote: Quote | None
 ) -> WorkValidation:
-    """Run the dry runs and return their problems, or else the linter's and their warnings with the quote.
+    """Run the dry runs and return the validation: their problems, or else all warnings and the quote.
 
-    A failed dry run prints a note and adds nothing.
+    `warnings`: those of the linter. A failed dry run prints a note and adds nothing.
     """
     try:
         problems, dry_run_warnings = _dry_run(body, catalog)
