@@ -12,9 +12,10 @@ import typer.main
 from aex_cli.main import build_app
 from aex_cli.suite.service_spec import MODULES
 from aex_models.frozen import attribute_docstrings
+from aex_runtime.setting_types import IssuerSettings
 from aex_runtime.settings import RuntimeSettings
-from deploy.reference.fields import NONE, default_of, sentence, type_text, unit_of
-from deploy.reference.tables import Section, table
+from deploy.reference.fields import NONE, default_of, sentence, type_text, unit_of, walk_fields
+from deploy.reference.tables import Section, table, table_of_keys
 
 ROOT = Path(__file__).parents[2]
 COMPOSE, EXAMPLE = "docker-compose.yml", ".env.example"
@@ -37,7 +38,7 @@ class Variable:
 
 
 def list_variables() -> Iterator[Section]:
-    """Yield the table of all variables, by name; a row for each meaning."""
+    """Yield the table of all variables, by name with a row for each meaning, and keys of their JSON."""
     declared = [*_of_services(), *_of_compose()]
     readers: dict[tuple[str, ...], list[str]] = {}
     for each in declared:
@@ -52,6 +53,7 @@ def list_variables() -> Iterator[Section]:
         commands = [by_command[name].reader] if name in by_command else []
         rows.append((f"`{name}`", ", ".join((*every, *commands)), *cells))
     yield Section("Environment variables", _INTRODUCTION, table(_COLUMNS, rows))
+    yield Section("Keys of an issuer", "Each entry of `AEX_ISSUERS`.", table_of_keys(walk_fields(IssuerSettings)))
 
 
 def _of_services() -> Iterator[Variable]:

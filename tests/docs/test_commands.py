@@ -79,6 +79,20 @@ def test_unknown_words_options_and_choices_are_found(command: str, expected: lis
     assert unknown_in(command) == expected
 
 
+def help_texts(part: Any, path: str = "aex") -> dict[str, str]:
+    """Return the help and the examples of a command and of those below it."""
+    own = {path: f"{part.help or ''}\n{part.epilog or ''}"}
+    for name in getattr(part, "commands", ()):
+        own |= help_texts(part.get_command(None, name), f"{path} {name}")
+    return own
+
+
+def test_examples_in_help_are_there_with_their_options() -> None:
+    found = {path: commands_in(text) for path, text in help_texts(AEX).items()}
+    assert sum(map(len, found.values())) >= 15
+    assert {each: unknown_in(each) for commands in found.values() for each in commands if unknown_in(each)} == {}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_every_command_is_there_with_its_options(document: Path) -> None:
     assert {command: unknown_in(command) for command in commands_in(text_of(document)) if unknown_in(command)} == {}

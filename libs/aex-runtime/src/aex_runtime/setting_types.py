@@ -36,9 +36,13 @@ class IssuerSettings(Frozen):
     """A trusted issuer of tokens: its keys, its algorithms, and the roles that it may grant."""
 
     iss: Annotated[str, Field(min_length=1)]
+    """Value of the claim `iss` in its tokens."""
     roles: Annotated[frozenset[Audience], Field(min_length=1)]
+    """Roles that its tokens can have."""
     jwks: Jwks
+    """Location of its public keys: an https URL, or a file."""
     algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)]
+    """Algorithms of its signatures; others are refused."""
 
 
 def _check_url(url: str) -> str:
