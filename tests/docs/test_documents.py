@@ -18,6 +18,7 @@ from tests.docs.documents import (
     blocks_of,
     links_of,
     name_of,
+    prose_of,
     text_of,
 )
 
@@ -36,6 +37,18 @@ def is_there(link: str, document: Path) -> bool:
 @each_document
 def test_every_link_leads_to_a_file_and_its_heading(document: Path) -> None:
     assert [link for link in links_of(text_of(document)) if not is_there(link, document)] == []
+
+
+@each_document
+def test_every_file_that_is_named_in_code_exists(document: Path) -> None:
+    prose = prose_of(text_of(document))
+    named = re.findall(r"`((?:deploy|libs|services|tests)/[\w./*-]+)`", prose)
+    missing = [path for path in named if not any(ROOT.glob(path.rstrip("/")))]
+    if document.parent.parent.name in {"libs", "services"}:
+        modules = re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.(?:py|yaml))`", prose)
+        sources = [document.parent, *document.parent.glob("src/*"), *ROOT.glob("*/*/src")]
+        missing += [path for path in modules if not any(any(folder.glob(f"**/{path}")) for folder in sources)]
+    assert missing == []
 
 
 @each_document
