@@ -69,7 +69,7 @@ class Queue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConsumePolicy:
-    """The times of a consumer."""
+    """The intervals and time limits of a consumer."""
 
     poll: timedelta = timedelta(seconds=1)
     """The interval of polls, which find messages whose wake-up was lost."""

@@ -122,7 +122,7 @@ class Consumer:
         )
 
     def failing_for_s(self) -> float:
-        """Return for how many seconds no delivery has succeeded although some were tried.
+        """Return how long deliveries have been failing without a success between, in seconds.
 
         0 after a handled event or a dead letter.
         """

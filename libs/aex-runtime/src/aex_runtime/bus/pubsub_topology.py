@@ -36,7 +36,7 @@ _log = structlog.get_logger(__name__)
 
 
 def add_bus_attributes(message: Message, addressee: str | None, attempts: int = 0) -> Message:
-    """Return the message with the attributes of the bus for addressee and attempts, where they are set."""
+    """Return the message with attributes for its addressee and its attempts; None and 0 add none."""
     attributes = {} if addressee is None else {ADDRESSEE: addressee}
     if attempts:
         attributes[ATTEMPTS] = str(attempts)
