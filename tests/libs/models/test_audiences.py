@@ -44,6 +44,8 @@ WITHHELD = {
     ("Settlement", "fee_rate"),
     ("Settlement", "success_criteria"),
     ("LedgerTransaction", "booking"),
+    # For reviewers.
+    ("Examination", "files"),
     ("OutcomeRecord", "paid_by_correction"),
 }
 

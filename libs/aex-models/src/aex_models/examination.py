@@ -155,6 +155,15 @@ class MixedGroups(Frozen):
     """True for the consumer's data, of which agents see groups only at feedback level `full`."""
 
 
+class FileColumns(Frozen):
+    """The columns of a readable file, for a reviewer."""
+
+    name: str
+    owner: DataOwner
+    columns: tuple[str, ...]
+    """The first 200 names, each cut to 100 characters."""
+
+
 class Examination(Frozen):
     """The complete result of checking a candidate's claims by arithmetic. No judge can overrule it."""
 
@@ -176,3 +185,5 @@ class Examination(Frozen):
     """Failed sanity checks that the work does not demand."""
     problems: tuple[DataProblem, ...] = ()
     mixed_groups: tuple[MixedGroups, ...] = ()
+    files: tuple[FileColumns, ...] = ()
+    """Readable files where a review is demanded; it stays inside."""

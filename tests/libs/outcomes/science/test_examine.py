@@ -114,3 +114,11 @@ def test_result_lists_mismatches_first_up_to_a_thousand(tmp_path: Path) -> None:
     assert len(found.reconciliation) == 1_000
     assert found.reconciliation[0].name == "mean_fitness"
     assert found.claims == 1_201
+
+
+def test_two_hundred_cut_column_names_are_kept_for_a_review_alone(tmp_path: Path) -> None:
+    header = ",".join(f"{'n' * 150}{at}" for at in range(300))
+    file = written(tmp_path, "a.csv", f"{header}\n{'1,' * 299}1\n")
+    [seen] = examined({}, file, checks=["recompute_statistics", "peer_review"]).files
+    assert (seen.name, len(seen.columns), {len(name) for name in seen.columns}) == ("a.csv", 200, {100})
+    assert examined({}, file).files == ()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from aex_models.audiences import Audience, project
 from aex_models.examination import DataOwner, Fault
 from aex_models.science import Science, ScienceResult
 from aex_outcomes.config import DATA_SANDBOX, SandboxConfig
@@ -11,6 +12,7 @@ from aex_outcomes.science.confined import DataLimits, ExaminationLost
 from aex_outcomes.science.local import CandidateClaims, LocalScience
 from aex_outcomes.science.source_files import InputFile, stage_temporary_copies
 from tests.libs.outcomes.science.fitness import CSV, MEAN, science
+from tests.parts.reviewing import ScriptedReviewer
 
 CLAIMS = {"mean_fitness": round(MEAN, 2)}
 
@@ -42,6 +44,22 @@ async def test_a_file_that_kills_its_worker_is_left_out_and_is_its_owners_proble
 async def test_an_examination_that_fails_in_itself_is_lost_and_no_verdict() -> None:
     with pytest.raises(ExaminationLost, match="no worker could examine the claims: TypeError"):
         await concluded(OWN, max_rows="many")
+
+
+async def test_reviewer_sees_the_columns_of_readable_files() -> None:
+    reviewer = ScriptedReviewer()
+    files = (OWN, given("note.txt", b"hush", DataOwner.AGENT), given("raw.csv", b"secret\nhush\n", DataOwner.AGENT))
+    for checks in (["peer_review"], ["recompute_statistics", "peer_review"]):
+        demands = Science.model_validate(science(checks=checks))
+        local = LocalScience(DATA_SANDBOX, DataLimits(), reviewer)
+        found = await local.examine_and_review(demands, None, CandidateClaims({}, CLAIMS, files=files))
+        brief = reviewer.briefs[-1]
+        assert [(each.name, each.owner.value, each.columns) for each in brief.files] == [
+            ("raw.csv", "consumer", ("mutation", "mut_score")),
+            ("note.txt", "agent", ()),
+            ("raw.csv", "agent", ("secret",)),
+        ]
+        assert "files" not in project(found, Audience.OPERATOR)["examination"]
 
 
 async def test_too_large_file_is_refused_by_a_short_copy() -> None:

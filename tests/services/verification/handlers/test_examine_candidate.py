@@ -135,7 +135,7 @@ async def test_reviewer_is_called_where_a_review_is_due(verified: VerificationBe
     [brief] = reviewer.briefs
     assert (dict(brief.claims), brief.reasoning) == ({"mean_fitness": "-0.4"}, "I took the mean")
     assert (brief.science.expected_outcome, brief.output_text) == (SECRET, '{"text": "a b c"}')
-    assert [each.name for each in brief.files] == ["scores.csv"]
+    assert [(each.name, each.columns) for each in brief.files] == [("scores.csv", ("mutant", "mut_score"))]
 
 
 async def test_other_readers_see_no_text_of_a_review() -> None:

@@ -1,6 +1,7 @@
 """Deterministic examination of claims: ranges, recomputation, comparison, sanity checks (spec file 4)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from aex_models.examination import (
     DomainViolation,
     Examination,
     Fault,
+    FileColumns,
     MixedGroups,
     Recomputed,
     Reconciliation,
@@ -32,8 +34,11 @@ from aex_outcomes.science.reconcile import reconcile
 from aex_outcomes.science.sanity import build_sanity_specs, find_failed_sanity_checks
 from aex_outcomes.science.source_files import SourceFile
 from aex_outcomes.science.statistic_specs import derive_default_specs, find_score_column
+from aex_outcomes.science.tables.file_checks import DataError
 from aex_outcomes.science.tables.source_table import OpenedFile
 
+_MAX_COLUMNS, _LONGEST_NAME = 200, 100
+"""Columns of a file that a reviewer sees, and characters of each."""
 MAX_RECONCILIATIONS = 1_000
 """Maximum of reconciliations in a result; the least important ones are left out."""
 
@@ -53,9 +58,9 @@ def examine(
     ranges = RangeCheck((), 0, ())
     if VALUE_RANGES in science.checks:
         ranges = check_claims(claims, domain, science.output_constraints)
-    data = _DataExamination(science, domain, claims)
+    data, opened = _DataExamination(science, domain, claims), prepare_files(files, limits)
     if any(check not in (VALUE_RANGES, PEER_REVIEW) for check in science.checks):
-        data.run(files, limits)
+        data.run(opened)
     return Examination(
         domain=domain.name if domain else None,
         checks=science.checks,
@@ -69,7 +74,15 @@ def examine(
         findings=data.findings,
         problems=data.problems,
         mixed_groups=data.mixed_groups,
+        files=tuple(_readable_files(opened)) if PEER_REVIEW in science.checks else (),
     )
+
+
+def _readable_files(files: Sequence[OpenedFile]) -> Iterator[FileColumns]:
+    for each in files:
+        with suppress(DataError):
+            columns = tuple(name[:_LONGEST_NAME] for name in each.columns[:_MAX_COLUMNS])
+            yield FileColumns(name=each.file.name, owner=each.file.owner, columns=columns)
 
 
 class _DataExamination:
@@ -84,9 +97,8 @@ class _DataExamination:
         self.problems: tuple[DataProblem, ...] = ()
         self.mixed_groups: tuple[MixedGroups, ...] = ()
 
-    def run(self, files: Sequence[SourceFile], limits: DataLimits) -> None:
+    def run(self, opened: Sequence[OpenedFile]) -> None:
         """Recompute statistics, reconcile claims, apply sanity checks, and set the result attributes."""
-        opened = prepare_files(files, limits)
         candidates = prefer_consumer_files(opened)
         specs, sanity = self._specs(candidates), self._sanity(candidates)
         found = recompute_statistics(opened, [*specs, *sanity], self._mixing)

@@ -15,7 +15,7 @@ from aex_outcomes.science.gate import decide_science_result
 from aex_outcomes.science.peer_review_port import (
     PeerReviewer,
     ReviewBrief,
-    ReviewedFile,
+    list_reviewed_files,
     needs_review,
     render_output_text,
 )
@@ -70,7 +70,7 @@ class LocalScience:
             reasoning=claimed.reasoning,
             output_text=render_output_text(claimed.output),
             examination=examination,
-            files=tuple(ReviewedFile(each.name, each.owner) for each in claimed.files),
+            files=list_reviewed_files(examination, ((each.name, each.owner) for each in claimed.files)),
         )
         return decide_science_result(science, examination, await self.reviewer.review(brief))
 

@@ -1,7 +1,7 @@
 """Port of peer reviewers, with the material that they receive and the result that they return."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +18,12 @@ class ReviewedFile:
     owner: DataOwner
     columns: tuple[str, ...] = ()
     """Names of the columns; empty if unknown."""
+
+
+def list_reviewed_files(examination: Examination, files: Iterable[tuple[str, DataOwner]]) -> tuple[ReviewedFile, ...]:
+    """Return the files, given by name and owner, with the columns that the examination read."""
+    columns = {(each.name, each.owner): each.columns for each in examination.files}
+    return tuple(ReviewedFile(name, owner, columns.get((name, owner), ())) for name, owner in files)
 
 
 @dataclass(frozen=True, slots=True)

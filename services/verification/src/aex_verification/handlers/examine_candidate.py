@@ -13,7 +13,13 @@ from aex_models.examination import DataOwner, Examination
 from aex_models.science import DataFile, Science, ScienceResult
 from aex_outcomes.science.confined import ExaminationLost, ExaminationRequest
 from aex_outcomes.science.gate import decide_science_result
-from aex_outcomes.science.peer_review_port import ReviewBrief, Reviewed, ReviewedFile, needs_review, render_output_text
+from aex_outcomes.science.peer_review_port import (
+    ReviewBrief,
+    Reviewed,
+    list_reviewed_files,
+    needs_review,
+    render_output_text,
+)
 from aex_runtime.telemetry import mark_span_failed, trace_step
 from aex_runtime.tracing.spans import id_attributes
 from aex_verification.deps import Deps
@@ -83,8 +89,8 @@ def _domain(deps: Deps, request: ExaminationInput) -> Domain | None:
 async def _review(deps: Deps, request: ExaminationInput, examination: Examination) -> Reviewed | None:
     if deps.reviewer is None or not needs_review(request.science, examination):
         return None
-    files = [ReviewedFile(each.name, DataOwner.CONSUMER) for each in request.consumer_data]
-    files += [ReviewedFile(each.name, DataOwner.AGENT) for each in request.artifacts]
+    files = [(each.name, DataOwner.CONSUMER) for each in request.consumer_data]
+    files += [(each.name, DataOwner.AGENT) for each in request.artifacts]
     brief = ReviewBrief(
         science=request.science,
         domain=_domain(deps, request),
@@ -92,7 +98,7 @@ async def _review(deps: Deps, request: ExaminationInput, examination: Examinatio
         reasoning=request.reasoning,
         output_text=await asyncio.to_thread(render_output_text, request.output),  # it may make megabytes of JSON
         examination=examination,
-        files=tuple(files),
+        files=list_reviewed_files(examination, files),
     )
     with trace_step("ask reviewer", id_attributes(request.attempt_id)):
         reviewed = await deps.reviewer.review(brief)
