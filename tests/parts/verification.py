@@ -89,7 +89,7 @@ class EngineGrader(FailingPart):
         if self.breaks():
             return Grade(None, error="JobTimeout")
         payload = make_job_payload(request, {}) | {"verified_at": START.isoformat()}
-        assessment = await self._engine.assess(_verification_input(payload))
+        assessment = await self._engine.verify_without_governance(_verification_input(payload))
         return Grade(assessment.result, GovernanceFacts.model_validate(assessment.facts, from_attributes=True))
 
 

@@ -85,7 +85,7 @@ async def _assess(engine: VerificationEngine, attempt: Attempt, output: Any, ear
         reasoning=attempt.reasoning,
         earlier={digest: form for digest, form in earlier.items() if form},
     )
-    return await engine.assess(case)
+    return await engine.verify_without_governance(case)
 
 
 async def judge(seed: int, size: Size, rules: Mapping[str, RuleConfig]) -> list[Judged]:

@@ -67,7 +67,7 @@ def test_terms_and_schemas_in_the_threshold_are_open_and_need_no_evaluation_data
 ) -> None:
     expected = criterion(metric=metric, metric_type=metric_type, comparison=comparison, threshold=threshold)
     assert Catalog.of().required_evaluation_keys(expected) == needs
-    assert Catalog.of().is_secret(expected) is bool(needs)
+    assert Catalog.of().has_secret_value(expected) is bool(needs)
 
 
 def test_lengths_and_times_are_never_secret() -> None:
@@ -104,7 +104,7 @@ def test_any_well_formed_custom_metric_is_known(name: str) -> None:
     assert name in known
     assert (known.entry(name).name, known.sources[name]) == (name, "custom")
     assert known.required_evaluation_keys(named) == ("custom_metrics",)
-    assert known.is_secret(named)
+    assert known.has_secret_value(named)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ class Catalog:
         supplied = supplied_evaluation(criterion)
         return tuple(key for key in self.entry(criterion.metric).needs if key not in supplied)
 
-    def is_secret(self, criterion: SuccessCriterion) -> bool:
+    def has_secret_value(self, criterion: SuccessCriterion) -> bool:
         """Return True if the criterion's value depends on evaluation data, which agents must not learn.
 
         A value that depends only on data in the criterion's own threshold, which agents see, is not secret.

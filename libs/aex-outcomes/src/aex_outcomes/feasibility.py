@@ -18,12 +18,12 @@ from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_evaluation
 from aex_outcomes.engine.criteria import (
     EQUALITY_TOLERANCE,
+    custom_percent_to_fraction,
     find_value_problem,
     is_boolean_criterion,
     is_met,
     is_within,
     percent_to_fraction,
-    scale_custom_value,
 )
 from aex_outcomes.extractors.text_quality import read_references
 from aex_outcomes.kernels.keywords import normalize_distinct_terms
@@ -99,7 +99,7 @@ def group_dependent_criteria(
 
 
 def enumerate_feasible_combinations(groups: Sequence[CriteriaGroup], criteria_count: int) -> Iterator[Met]:
-    """Yield each combination of met criteria that a candidate can reach: one of each group's combinations."""
+    """Yield each combination of met criteria that a candidate can reach, by one combination of each group."""
     ways = [{*each.together, *([(False,) * len(each.positions)] if each.can_be_missing else [])} for each in groups]
     for choice in product(*map(sorted, ways)):
         met = [False] * criteria_count
@@ -139,7 +139,7 @@ def _by_value(
 
 def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool | None:
     """Return True if the value meets the criterion, False if not, and None for an invalid value."""
-    value = scale_custom_value(criterion, raw)
+    value = custom_percent_to_fraction(criterion, raw)
     return is_met(criterion, value) if find_value_problem(criterion, value, entry) is None else None
 
 

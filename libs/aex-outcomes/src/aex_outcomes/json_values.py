@@ -115,7 +115,7 @@ def _number_form(text: str) -> str:
     return f"{''.join(map(str, digits))}e{exponent}"
 
 
-def find_excess_depth(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
+def find_pointer_beyond_depth(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
     """Return the JSON pointer to the first container nested beyond `max_depth` levels; None without one.
 
     The search goes level by level and visits each container once in a level, so that it ends for cyclic values too.

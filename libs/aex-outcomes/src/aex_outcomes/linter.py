@@ -56,7 +56,7 @@ class LintContext:
         return group_dependent_criteria(self.criteria.criteria, self.catalog, self.counts)
 
     @cached_property
-    def feasible(self) -> Sequence[Met]:
+    def feasible_combinations(self) -> Sequence[Met]:
         """Return every feasible combination of met criteria; empty for more than 10 criteria."""
         count = len(self.criteria.criteria)
         return list(enumerate_feasible_combinations(self.groups, count)) if count <= MAX_ENUMERATED else []
@@ -150,7 +150,7 @@ def warn_if_nothing_required(linted: LintContext) -> Iterator[LintWarning]:
 
 def warn_if_success_unreachable_or_certain(linted: LintContext) -> Iterator[LintWarning]:
     """Warn if no feasible candidate can reach the minimum score or pass, or if every one passes."""
-    criteria, reached = linted.criteria, linted.feasible
+    criteria, reached = linted.criteria, linted.feasible_combinations
     if not reached:
         return
     scale = CriteriaWeights.from_criteria(criteria)
@@ -178,7 +178,7 @@ def warn_if_bonus_exceeds_cap(linted: LintContext) -> Iterator[LintWarning]:
     cap = linted.budget.max_cpa_total if linted.budget else None
     if cap is None:
         return
-    earned = max(_bonuses(linted.criteria, linted.feasible), default=ZERO)
+    earned = max(_bonuses(linted.criteria, linted.feasible_combinations), default=ZERO)
     if earned > cap:
         message = f"The criteria can earn {format_amount(earned)}; max_cpa_total pays {format_amount(cap)} at most"
         fix = "Raise max_cpa_total, or lower the bonuses"

@@ -20,16 +20,16 @@ def make_lint_warning(code: str, path: str, message: str, suggestion: str) -> Li
     return LintWarning(code=code, path=path, message=message, suggestion=suggestion)
 
 
-def lint_science(science: Science, domain: str | None, catalog: Catalog) -> tuple[LintWarning, ...]:
+def lint_science(science: Science, work_domain: str | None, catalog: Catalog) -> tuple[LintWarning, ...]:
     """Return warnings about valid `science`; none where the catalogue has no scientific metrics.
 
-    `domain`: the work's own domain, which applies if `science` names none.
+    `work_domain`: the work's own domain, which applies if `science` names none.
     """
     if not catalog.has_science:
         return ()
-    known = catalog.resolve_domain(science.domain, domain)
+    known = catalog.resolve_domain(science.domain, work_domain)
     return (
-        *_lint_ranges(science, domain, known, catalog),
+        *_lint_ranges(science, work_domain, known, catalog),
         *_lint_own_data(science),
         *_lint_uploads(science),
         *_lint_unread_parts(science),

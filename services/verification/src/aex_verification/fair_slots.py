@@ -43,7 +43,7 @@ class FairSlots:
 
     def may_wait(self, caller: str) -> bool:
         """Return whether `acquire` would let the caller wait, perhaps in place of a caller with more waits."""
-        return self._waiting.admits(caller)
+        return self._waiting.can_admit(caller)
 
     def try_acquire(self, caller: str, slot: ExitStack) -> bool:
         """Take a slot until the exit stack `slot` is closed; return False if none is free for the caller."""
@@ -62,7 +62,7 @@ class FairSlots:
             return
         if not self.may_wait(caller):
             raise GaveWay
-        displaced = self._waiting.displace_newest()
+        displaced = self._waiting.displace_newest_if_full()
         if displaced is not None and not displaced.turn.done():
             displaced.turn.set_exception(GaveWay())
         wait = _Wait(caller, asyncio.get_running_loop().create_future())

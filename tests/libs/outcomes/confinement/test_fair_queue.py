@@ -64,17 +64,17 @@ def test_queue_that_may_not_be_served_keeps_its_turn() -> None:
 
 def test_newest_of_the_longest_queue_gives_way_to_shorter_ones() -> None:
     fair_queue: FairQueue[str] = FairQueue(limit=4)
-    assert (fair_queue.admits("a"), fair_queue.displace_newest()) == (True, None)
+    assert (fair_queue.can_admit("a"), fair_queue.displace_newest_if_full()) == (True, None)
     for item in ("a1", "a2", "a3", "b1"):
-        assert fair_queue.admits(item[0])
+        assert fair_queue.can_admit(item[0])
         fair_queue.put(item[0], item)
-    assert [fair_queue.admits(queue) for queue in "abc"] == [False, True, True]
-    assert fair_queue.displace_newest() == "a3"
+    assert [fair_queue.can_admit(queue) for queue in "abc"] == [False, True, True]
+    assert fair_queue.displace_newest_if_full() == "a3"
     fair_queue.put("c", "c1")
-    assert [fair_queue.admits(queue) for queue in "abcd"] == [False, False, False, True]
+    assert [fair_queue.can_admit(queue) for queue in "abcd"] == [False, False, False, True]
     assert fair_queue.drain() == ["a1", "b1", "c1", "a2"]
 
 
 def test_queue_without_space_admits_nothing() -> None:
     fair_queue: FairQueue[str] = FairQueue(limit=0)
-    assert (fair_queue.admits("a"), fair_queue.displace_newest()) == (False, None)
+    assert (fair_queue.can_admit("a"), fair_queue.displace_newest_if_full()) == (False, None)

@@ -8,7 +8,7 @@ import pytest
 from aex_models.canonical import canonical_bytes
 from aex_outcomes.engine.candidate import MAX_EARLIER
 from aex_outcomes.engine.job import verify_candidate
-from aex_outcomes.engine.output_similarity import MAX_COMPARED, build_structured_form, output_similarities
+from aex_outcomes.engine.output_similarity import MAX_COMPARED, build_comparable_form, output_similarities
 
 TEXT = "The committee approved the budget for public libraries after a long debate."
 
@@ -44,15 +44,15 @@ def test_a_short_text_that_stays_does_not_make_outputs_similar_with_labels_chang
 
 
 def test_neither_the_order_of_keys_nor_white_space_in_json_is_an_edit() -> None:
-    assert build_structured_form({"b": 1.0, "a": [1, 2]}, None) == build_structured_form({"a": [1, 2], "b": 1}, None)
+    assert build_comparable_form({"b": 1.0, "a": [1, 2]}, None) == build_comparable_form({"a": [1, 2], "b": 1}, None)
 
 
 @pytest.mark.parametrize("label", ["neutral", 'a "quoted" one', "ends in a backslash \\", "", "two\nlines"])
 def test_a_form_has_the_beginning_of_what_is_no_word_and_all_else_as_it_is(label: str) -> None:
     junk = {"a": "x" * 41, "b": f"so {'y' * 40} {'z' * 99}", "c": [label, "w" * 50, 1, None]}
     kept = {"a": "x" * 8, "b": f"so {'y' * 40} {'z' * 8}", "c": [label, "w" * 8, 1, None]}
-    assert build_structured_form(junk, None) == build_structured_form(kept, None)
-    assert build_structured_form(kept, None) == f"\x1e{canonical_bytes(kept).decode()}"
+    assert build_comparable_form(junk, None) == build_comparable_form(kept, None)
+    assert build_comparable_form(kept, None) == f"\x1e{canonical_bytes(kept).decode()}"
 
 
 def test_the_latest_twenty_are_compared() -> None:
@@ -69,7 +69,7 @@ def test_outputs_that_were_cut_where_they_are_still_equal_nothing_is_reported() 
 
 
 def test_an_output_without_a_form_is_compared_with_nothing() -> None:
-    assert build_structured_form({"number": 1e999}, None) is None
+    assert build_comparable_form({"number": 1e999}, None) is None
     assert output_similarities(None, {"a": "b"}) == {}
 
 

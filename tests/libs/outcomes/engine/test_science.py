@@ -37,7 +37,7 @@ async def assessed(
         verified_at=NOW,
         science=science,
     )
-    return (await (engine or VerificationEngine(clock=Still())).assess(case)).result
+    return (await (engine or VerificationEngine(clock=Still())).verify_without_governance(case)).result
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, field_validator
 from typing_extensions import TypedDict
 
-from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth
+from aex_outcomes.json_values import MAX_DEPTH, find_pointer_beyond_depth
 from aex_outcomes.lifecycle.output_type import InvalidOutput, OutputType
 from aex_outcomes.lifecycle.signature import InvalidVerifier
 
@@ -213,7 +213,7 @@ def depth(value: Any) -> int:
 
 @given(JSON, st.integers(0, 6))
 def test_the_pointer_to_what_is_too_deep_leads_there(value: Any, most: int) -> None:
-    path = find_excess_depth(value, most)
+    path = find_pointer_beyond_depth(value, most)
     assert (path is None) is (depth(value) <= most)
     if path is not None:
         for segment in path.split("/")[1:]:
@@ -226,7 +226,7 @@ def test_the_pointer_to_what_is_too_deep_leads_there(value: Any, most: int) -> N
 def test_what_contains_itself_is_too_deep() -> None:
     circle: list[Any] = []
     circle += [circle, circle]
-    assert find_excess_depth(circle) == "/0" * MAX_DEPTH
+    assert find_pointer_beyond_depth(circle) == "/0" * MAX_DEPTH
 
 
 def test_a_validator_that_recurses_too_deep_meets_an_invalid_output_and_any_other_failure_is_its_own() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from aex_models.canonical import canonical_bytes
 from aex_outcomes.confinement import frames
-from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, find_excess_depth
+from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, find_pointer_beyond_depth
 from aex_outcomes.lifecycle.ruling import (
     MAX_CODE,
     MAX_MESSAGE,
@@ -86,7 +86,7 @@ def test_metadata_that_nest_too_deep_are_cut() -> None:
     rejected = Rejected(rejection=Rejection(message="no", metadata={"a": nested(200), "b": nested(3)}))
     metadata = serialize_ruling(rejected, "mine")["rejection"]["metadata"]
     assert metadata["b"] == nested(3)
-    assert find_excess_depth(metadata) is None
+    assert find_pointer_beyond_depth(metadata) is None
     assert str(metadata["a"]).count("[") == MAX_DEPTH - 1
 
 

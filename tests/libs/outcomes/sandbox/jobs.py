@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aex_outcomes.confinement.supervisor import read_cpu_seconds
-from aex_outcomes.sandbox.jobs import worker_sandbox
+from aex_outcomes.sandbox.jobs import get_worker_sandbox
 from aex_outcomes.sandbox.monty_sandbox import MontySandbox
 from aex_outcomes.sandbox.port import CodeFault, Limits, SandboxUnavailable
 
@@ -22,7 +22,7 @@ def killed(payload: dict[str, Any]) -> dict[str, Any]:
     killer = threading.Thread(target=_kill_computing, args=(payload["times"], run_is_over))
     killer.start()
     try:
-        return {"value": worker_sandbox().run(payload["code"], CONTEXT, Limits(timeout_ms=60_000)).value}
+        return {"value": get_worker_sandbox().run(payload["code"], CONTEXT, Limits(timeout_ms=60_000)).value}
     except CodeFault as fault:
         return {"kind": fault.kind, "message": fault.message}
     finally:
@@ -89,7 +89,7 @@ def _children() -> list[int]:
 def interpreters(payload: dict[str, Any]) -> dict[str, Any]:
     """Run code so many times; how many interpreters there are then, and the descriptors of the first."""
     for _ in range(payload["times"]):
-        worker_sandbox().run("def evaluate(i, o, m): return 1", CONTEXT, Limits())
+        get_worker_sandbox().run("def evaluate(i, o, m): return 1", CONTEXT, Limits())
     running = _children()
     links = [str(each.readlink()) for each in Path(f"/proc/{running[0]}/fd").iterdir()]
     status = Path(f"/proc/{running[0]}/status").read_text().splitlines()

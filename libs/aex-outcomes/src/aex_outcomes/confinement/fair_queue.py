@@ -28,7 +28,7 @@ class FairQueue(Generic[T]):
         self._queues.setdefault(queue, deque()).append(item)
         self._length += 1
 
-    def admits(self, queue: str) -> bool:
+    def can_admit(self, queue: str) -> bool:
         """Return True if there is space for an item of the named queue, or another may be displaced for it.
 
         An item is displaced only if its queue would still be at least as long as the named one.
@@ -37,7 +37,7 @@ class FairQueue(Generic[T]):
             return not self.is_full
         return len(self._queues[self._longest()]) > len(self._queues.get(queue, ())) + 1
 
-    def displace_newest(self) -> T | None:
+    def displace_newest_if_full(self) -> T | None:
         """Remove and return the newest item of the longest named queue if the limit is reached, else None."""
         if not self.is_full or not self._queues:
             return None

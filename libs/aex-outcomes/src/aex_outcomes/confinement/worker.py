@@ -68,15 +68,15 @@ class MemoryWatch:
         return int(os.pread(self._source, 128, 0).split()[1]) * self._page
 
 
-def load_jobs(jobs: tuple[str, ...], warm: tuple[str, ...]) -> dict[str, Job]:
-    """Import the modules `warm` and the jobs' functions ("module:function"); return these by name.
+def load_jobs(job_names: tuple[str, ...], further_modules: tuple[str, ...]) -> dict[str, Job]:
+    """Import the further modules and the jobs' functions ("module:function"); return these by name.
 
     Raises any error of an import.
     """
-    for module in warm:
+    for module in further_modules:
         importlib.import_module(module)
     functions: dict[str, Job] = {}
-    for name in jobs:
+    for name in job_names:
         module, _, attribute = name.partition(":")
         functions[name] = getattr(importlib.import_module(module), attribute)
         if not callable(functions[name]):

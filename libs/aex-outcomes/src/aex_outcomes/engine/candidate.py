@@ -35,7 +35,7 @@ class VerificationInput:
     reasoning: str | None = None
     """The agent's reasoning, which governance reads and the verdict does not."""
     earlier: Mapping[str, str] = field(default_factory=dict)
-    """Comparable forms of the contract's earlier outputs (see `build_structured_form`) by hash, the oldest first."""
+    """Comparable forms of the contract's earlier outputs (see `build_comparable_form`) by hash, the oldest first."""
     science: ScienceResult | None = None
     """Result of the science gate; None for a work without `science`."""
 
@@ -45,12 +45,12 @@ class VerificationInput:
         return self.success_criteria.criteria if self.success_criteria else ()
 
     @property
-    def task_input(self) -> dict[str, Any]:
+    def input_with_evaluation(self) -> dict[str, Any]:
         """Return the work's input overlaid by the evaluation data, as extractors get it."""
         return {**self.work_input, **{key: value for key, value in self.evaluation.items() if value is not None}}
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata_with_measurements(self) -> dict[str, Any]:
         """Return the agent's metadata with the platform's latency and science result, as extractors get them."""
         metadata = {key: value for key, value in self.execution_metadata.items() if key not in _PLATFORM_KEYS}
         if self.platform_latency_ms is not None:
@@ -72,9 +72,9 @@ class CandidateFacts:
     output_text: str | None
     """Main text of the output (see `main_text`)."""
     other_text: str | None
-    """Reasoning and further strings of the output (see `other_text`)."""
+    """Reasoning and further strings of the output (see `collect_other_text`)."""
     structured_form: str | None
-    """Form of the output for comparison with later ones (see `build_structured_form`); None for plain text."""
+    """Form of the output for comparison with later ones (see `build_comparable_form`); None for plain text."""
     similarities: Mapping[str, float]
     """Similarity to each earlier output by its hash, without outputs that cannot be compared."""
     reference_similarity: ReferenceSimilarity | None

@@ -38,7 +38,7 @@ def is_boolean_criterion(criterion: SuccessCriterion) -> bool:
     return criterion.metric_type in _BOOLEAN_TYPES
 
 
-def scale_custom_value(criterion: SuccessCriterion, value: Any) -> Any:
+def custom_percent_to_fraction(criterion: SuccessCriterion, value: Any) -> Any:
     """Return a custom metric's value divided by 100 if its criterion is in percent, else unchanged."""
     return (
         percent_to_fraction(criterion, value)
@@ -116,7 +116,7 @@ def evaluate_criterion(
 
     `required`, `secret`: copied to the result; a reading that is secret makes the result secret too.
     """
-    value = scale_custom_value(criterion, reading.value)
+    value = custom_percent_to_fraction(criterion, reading.value)
     error = _error(criterion, reading, value, entry)
     return CriterionResult(
         metric=criterion.metric,

@@ -17,23 +17,23 @@ _VALID_ACTIONS = frozenset({Action.ALLOW, Action.SKIPPED})
 """Actions of governance under which an outcome can succeed."""
 
 
-def apply_governance(result: VerificationResult, decision_result: GovernanceResult) -> VerificationResult:
+def apply_governance(result: VerificationResult, governance: GovernanceResult) -> VerificationResult:
     """Return the result with governance's decision, and with the success and the bonus that it allows.
 
     Verdict and penalty stay, unless the result is indeterminate: then bonus and penalty are 0, and an operator's
     release makes it passed (spec file 5).
     """
-    is_released = decision_result.decided_by is DecidedBy.OPERATOR and decision_result.action is Action.ALLOW
+    is_released = governance.decided_by is DecidedBy.OPERATOR and governance.action is Action.ALLOW
     is_indeterminate = result.verdict is Verdict.INDETERMINATE
     verdict = Verdict.PASSED if is_indeterminate and is_released else result.verdict
     return result.model_copy(
         update={
             "verdict": verdict,
-            "success": verdict is Verdict.PASSED and decision_result.action in _VALID_ACTIONS,
-            "bonus": ZERO if is_indeterminate else _bonus(result, decision_result.action),
+            "success": verdict is Verdict.PASSED and governance.action in _VALID_ACTIONS,
+            "bonus": ZERO if is_indeterminate else _bonus(result, governance.action),
             "penalty": ZERO if is_indeterminate else result.penalty,
-            "governance": decision_result,
-            "governance_flags": tuple(dict.fromkeys(flag.rule for flag in decision_result.flags)),
+            "governance": governance,
+            "governance_flags": tuple(dict.fromkeys(flag.rule for flag in governance.flags)),
         }
     )
 

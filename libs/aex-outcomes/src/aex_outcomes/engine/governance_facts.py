@@ -8,8 +8,8 @@ from aex_models.numbers import is_finite_number
 from aex_outcomes.catalog import supplied_evaluation
 from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
 from aex_outcomes.engine.extraction import Reading
-from aex_outcomes.engine.output_similarity import build_structured_form, output_similarities
-from aex_outcomes.engine.output_text import join_strings, main_text, other_text
+from aex_outcomes.engine.output_similarity import build_comparable_form, output_similarities
+from aex_outcomes.engine.output_text import collect_other_text, join_nested_strings, main_text
 from aex_outcomes.extractors.protocol import AgentFault
 from aex_outcomes.extractors.text_quality import MAX_NORMALIZED_GROWTH, TextQualityExtractor, read_references, read_text
 from aex_outcomes.kernels.keywords import keyword_layout
@@ -34,7 +34,7 @@ _VISIBLE = 0.9
 
 def secret_references(references: Sequence[str], work_input: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the references that an agent cannot read in the work's input, as a whole or in its sentences."""
-    input_text = join_strings(work_input)[:MAX_SEARCHED]
+    input_text = join_nested_strings(work_input)[:MAX_SEARCHED]
     if not references or not input_text:
         return tuple(references)
     pieces = [_words(each) for each in references]
@@ -86,7 +86,7 @@ def collect_candidate_facts(
         if reading.value is not None
     }
     by_text, by_labels = _graded_aspects(case)
-    form = build_structured_form(case.work_output, measured or text, abbreviate_strings=by_labels)
+    form = build_comparable_form(case.work_output, measured or text, abbreviate_strings=by_labels)
     texts = [each for each in (measured, text) if each]
     return CandidateFacts(
         contract_id=case.contract_id,
@@ -94,7 +94,7 @@ def collect_candidate_facts(
         execution_metadata=case.execution_metadata,
         platform_latency_ms=case.platform_latency_ms,
         output_text=text[:MAX_TEXT] if text else text,
-        other_text=other_text(case.work_output, text, MAX_TEXT, case.reasoning),
+        other_text=collect_other_text(case.work_output, text, MAX_TEXT, case.reasoning),
         structured_form=form,
         similarities=output_similarities(form or text, case.earlier, text_is_measured=by_text) if case.earlier else {},
         reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, measure),
@@ -112,7 +112,7 @@ def _text(output: Any, measure: TextQualityExtractor) -> str | None:
 
 def _graded_aspects(case: VerificationInput) -> tuple[bool, bool]:
     """Return two flags: the graded evaluation data concern only the text; they concern only labels."""
-    data_keys = {key for key, value in case.task_input.items() if value}
+    data_keys = {key for key, value in case.input_with_evaluation.items() if value}
     data_keys |= {key for criterion in case.criteria for key in supplied_evaluation(criterion)}
     data_keys &= _TEXT_KEYS | _LABEL_KEYS | _OTHER_KEYS
     return bool(data_keys) and data_keys <= _TEXT_KEYS, bool(data_keys) and data_keys <= _LABEL_KEYS
@@ -137,11 +137,11 @@ def _reference_similarity(
 
 
 def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQualityExtractor) -> KeywordStats | None:
-    """Return the layout of all required terms in the first text with any of them, else in the first text.
+    """Return statistics of the required terms in the first text that has any, else in the first text.
 
     None if no terms are required or there is no text.
     """
-    terms = [*(case.task_input.get("required_keywords") or ())]
+    terms = [*(case.input_with_evaluation.get("required_keywords") or ())]
     for criterion in case.criteria:
         terms += supplied_evaluation(criterion).get("required_keywords", ())
     if not terms:
@@ -156,9 +156,9 @@ def _similarity(
 ) -> ReferenceSimilarity | None:
     """Return the text's similarity to the secret references; None if there are none or they are too long.
 
-    If it is low to all references, secret or not, that similarity is returned.
+    If the similarity to all references is low, it is returned without finding out which of them are secret.
     """
-    references = read_references(case.task_input)
+    references = read_references(case.input_with_evaluation)
     if not references or sum(map(len, references)) > measure.max_text_length:
         return None
     found = _similarity_figures(text, references, extracted, measure)

@@ -12,7 +12,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.science import ScienceResult
 from aex_outcomes.engine.candidate import Assessment, VerificationInput
 from aex_outcomes.engine.verification import VerificationEngine
-from aex_outcomes.sandbox.jobs import worker_sandbox
+from aex_outcomes.sandbox.jobs import get_worker_sandbox
 
 
 def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
@@ -33,13 +33,15 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     Raises for an invalid payload: pydantic's `ValidationError`, `InvalidConfig`, `KeyError`. Raises `UnknownMetric`,
     `InvalidMetricType` or `TooManyCriteria` for criteria that this configuration cannot evaluate.
     """
-    return _answer(asyncio.run(_engine(json.dumps(payload.get("config"))).assess(_verification_input(payload))))
+    return _answer(
+        asyncio.run(_engine(json.dumps(payload.get("config"))).verify_without_governance(_verification_input(payload)))
+    )
 
 
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
     """Return the engine for a configuration; it is kept, because it caches prepared references."""
-    return VerificationEngine(json.loads(config), sandbox=worker_sandbox())
+    return VerificationEngine(json.loads(config), sandbox=get_worker_sandbox())
 
 
 def _verification_input(payload: Mapping[str, Any]) -> VerificationInput:

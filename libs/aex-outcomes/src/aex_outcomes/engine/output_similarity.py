@@ -30,7 +30,7 @@ _MAX_READ = 1_000_000
 """Maximum code points of a form in which long strings are searched."""
 
 
-def build_structured_form(output: Any, text: str | None, *, abbreviate_strings: bool = False) -> str | None:
+def build_comparable_form(output: Any, text: str | None, *, abbreviate_strings: bool = False) -> str | None:
     """Return the text and the canonical JSON of an output in one string, truncated, for later comparison.
 
     `text`: the output's text. `abbreviate_strings`: replace long strings by digests, as in a form that is too long.
@@ -52,7 +52,7 @@ def output_similarities(
 ) -> dict[str, float]:
     """Return the similarity of this output to each of the 20 latest earlier ones, by their hash.
 
-    Outputs are given as by `build_structured_form`, or as their text if that is None. `earlier`: by hash, the oldest
+    Outputs are given as by `build_comparable_form`, or as their text if that is None. `earlier`: by hash, the oldest
     first. `text_is_measured`: criteria measure the text. Outputs that differ only beyond the truncation are left out.
     """
     if current is None:

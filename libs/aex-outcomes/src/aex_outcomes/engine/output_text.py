@@ -39,10 +39,10 @@ def main_text(output: Any, text: str | None, max_length: int) -> str | None:
         elsewhere = sum(_words(each) for each in strings if each != text)
         if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
             return text
-    return join_strings(output)[:max_length].encode("utf-8", "replace").decode() or text
+    return join_nested_strings(output)[:max_length].encode("utf-8", "replace").decode() or text
 
 
-def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
+def collect_other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
     """Return the reasoning and the output's strings beside its main text, one per line, each once.
 
     `main`: result of `main_text`; its part beyond `main_limit` code points is included. A long result is reduced to its
@@ -53,14 +53,14 @@ def other_text(output: Any, main: str | None, main_limit: int, reasoning: str | 
         strings.pop(main)
         strings[main[main_limit:]] = None
     elif main is not None:
-        strings = {join_strings(output)[main_limit:]: None}
+        strings = {join_nested_strings(output)[main_limit:]: None}
     rest = "\n".join(filter(None, strings))
     thoughts = _shorten(reasoning or "", MAX_OTHER // 2)
     text = "\n".join(filter(None, (thoughts, _shorten(rest, MAX_OTHER - 1 - len(thoughts)))))
     return text or None
 
 
-def join_strings(value: Any) -> str:
+def join_nested_strings(value: Any) -> str:
     """Return all strings within a JSON value in order, one per line; long keys of objects are included."""
     return "\n".join(filter(None, _strings(value)))
 

@@ -94,7 +94,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
             catalog.entry(criterion.metric),
             position=position,
             required=criteria is not None and is_required(criteria, criterion),
-            secret=catalog.is_secret(criterion),
+            secret=catalog.has_secret_value(criterion),
         )
         for position, (criterion, reading) in enumerate(zip(case.criteria, readings, strict=True))
     )
@@ -152,7 +152,7 @@ def _metrics(
     for criterion, reading in zip(criteria, readings, strict=True):
         if not (isinstance(reading.value, bool) or is_finite_number(reading.value)):
             continue
-        secret = catalog.is_secret(criterion) or reading.secret
+        secret = catalog.has_secret_value(criterion) or reading.secret
         if criterion.metric not in metrics or (secret and criterion.metric not in over_evaluation):
             metrics[criterion.metric] = reading.value
         over_evaluation |= {criterion.metric} if secret else set()

@@ -122,7 +122,7 @@ class VerificationEngine:
         decision = await self._governance.validate(self._facts(case, found))
         return apply_governance(result, governance_result(decision))
 
-    def check_data(self, science: Science, data: "Mapping[str, Content]") -> None:
+    def require_declared_data(self, science: Science, data: "Mapping[str, Content]") -> None:
         """Raise `UnusableFile` if `data` lacks a file that `science.data` declares, or its digest differs.
 
         `data`: bytes or path of each file by name.
@@ -144,7 +144,7 @@ class VerificationEngine:
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds), self._reviewer)
         return await local.examine_and_review(science, self.catalog.resolve_domain(science.domain, domain), claimed)
 
-    async def assess(self, case: VerificationInput) -> Assessment:
+    async def verify_without_governance(self, case: VerificationInput) -> Assessment:
         """Return the engine's verdict without governance, with the facts that governance needs.
 
         Raises as `Catalog.require_supported`.
@@ -155,7 +155,11 @@ class VerificationEngine:
     async def _extract_and_decide(self, case: VerificationInput) -> tuple[VerificationResult, ExtractionResult]:
         self.catalog.require_supported(case.criteria)
         found = await self._extraction.extract(
-            case.criteria, case.task_input, case.work_output, case.metadata, case.contract_id
+            case.criteria,
+            case.input_with_evaluation,
+            case.work_output,
+            case.metadata_with_measurements,
+            case.contract_id,
         )
         return decide_verdict(case, found.readings, self.catalog), found
 

@@ -63,7 +63,7 @@ def _list_from(
 
 
 def _plain_entry(section: str, name: str) -> MetricEntry:
-    """Return a secret entry for a metric of which only the name is known: evaluation data may matter."""
+    """Return an entry for a metric with an unknown meaning; it is secret, as it may show evaluation data."""
     _refuse_reserved(section, {name})
     try:
         return MetricEntry(name=name, unit="as the extractor says", metric_types=PLAIN_TYPES, secret=True)

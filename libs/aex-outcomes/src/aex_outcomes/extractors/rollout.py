@@ -77,7 +77,7 @@ def _metrics(rollout: RolloutResponse) -> Metrics:
 
 
 def _entry(name: str, unit: str, description: str, *types: MetricType) -> MetricEntry:
-    """Return a self-reported entry; for counts neither direction is better."""
+    """Return a self-reported entry, for which more is better unless it is a count."""
     limits: dict[str, Any] = {"range": (0, None)} if MetricType.COUNT in types else {"direction": Direction.HIGHER}
     return MetricEntry(
         name=name,

@@ -1,8 +1,8 @@
 """Worst-case cost of a JSON Schema, counted in evaluations of subschemas, and its limit.
 
-A schema is checked before it is used, because an exponential one would block its validator: definitions that each refer
-twice to the next one. The validator evaluates a subschema once for each path that leads to it. It caches verdicts only
-for references to an enclosing subschema. The cost of a subschema is the sum of:
+A schema is checked before it is used, because some take exponential time: for example, definitions that each refer
+twice to the next one. The validator evaluates a subschema once for each path that leads to it. It caches
+verdicts only for references to an enclosing subschema. The cost of a subschema is the sum of:
 
 - one for itself, and the costs of all subschemas at the same instance;
 - the largest cost that a single child of the instance can cause;

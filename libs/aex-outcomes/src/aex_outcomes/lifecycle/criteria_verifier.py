@@ -65,7 +65,7 @@ class CriteriaVerifier:
         self._domain, self._data = domain, dict(data or {})
         self._engine.catalog.require_supported(self._criteria.criteria if self._criteria else ())
         if self._science is not None:
-            self._engine.check_data(self._science, self._data)
+            self._engine.require_declared_data(self._science, self._data)
 
     async def __call__(self, output: Any, candidate: Candidate, execution_ctx: ExecutionContext | None) -> Any:
         """Verify the candidate and return its output if it passes.

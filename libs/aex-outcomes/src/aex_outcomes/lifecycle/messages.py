@@ -7,12 +7,12 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from aex_models.canonical import find_json_problem
-from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth
+from aex_outcomes.json_values import MAX_DEPTH, find_pointer_beyond_depth
 
 Message = dict[str, Any]
 
 
-def as_json(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Convert a producer's value, such as a model, dataclass or date, to JSON values; NaN may remain.
 
     Raises `TypeError`, which names the fix, for a value without a JSON form.
@@ -37,7 +37,7 @@ def make_chat_message(role: str, content: Any) -> Message:
 
 def to_storable_query(query: Any) -> Any:
     """Convert a query to JSON values. Raises `TypeError`, with the fix, if that cannot be read back."""
-    return _check_readable("The query", as_json(query))
+    return _check_readable("The query", to_json_value(query))
 
 
 def append_answer_if_missing(previous: Sequence[Message], current: Sequence[Any], output: Any) -> list[Message]:
@@ -77,7 +77,7 @@ def _open_call(messages: Sequence[Message]) -> str | None:
 
 
 def _plain_message(position: int, message: Any) -> Message:
-    plain = _replace_surrogates(as_json(message))
+    plain = _replace_surrogates(to_json_value(message))
     if not isinstance(plain, dict):
         raise TypeError(
             f"agent_ctx.messages[{position}] is a {type(message).__name__}: "
@@ -89,7 +89,7 @@ def _plain_message(position: int, message: Any) -> Message:
 
 def _check_readable(subject: str, value: Any) -> Any:
     """Return the value. Raises `TypeError` if a saved context with it could not be read back."""
-    if (path := find_excess_depth(value)) is not None:
+    if (path := find_pointer_beyond_depth(value)) is not None:
         raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
     if (found := find_json_problem(value)) is not None:
         path, problem = found

@@ -10,7 +10,7 @@ from pydantic_core import SchemaValidator
 from aex_models.canonical import NotCanonical, canonical_bytes
 from aex_models.work import Problem
 from aex_outcomes.formatting import truncate
-from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth
+from aex_outcomes.json_values import MAX_DEPTH, find_pointer_beyond_depth
 from aex_outcomes.lifecycle.signature import InvalidVerifier
 from aex_outcomes.submission.findings import convert_validation_error
 
@@ -97,7 +97,7 @@ class OutputType:
             raise InvalidOutput((build_not_json_problem(error, _OUTPUT),)) from error
         if (
             canonical.count(b"[") + canonical.count(b"{") > MAX_DEPTH
-            and (path := find_excess_depth(output)) is not None
+            and (path := find_pointer_beyond_depth(output)) is not None
         ):
             raise InvalidOutput((build_nesting_problem(path, _OUTPUT),))
         try:

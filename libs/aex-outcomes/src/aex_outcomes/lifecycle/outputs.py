@@ -11,8 +11,8 @@ from aex_models.canonical import NotCanonical, canonical_bytes, canonical_digest
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.validation_messages import message_of
 from aex_models.work import Problem
-from aex_outcomes.json_values import MAX_DEPTH, find_excess_depth, find_noncanonical_spellings
-from aex_outcomes.lifecycle.messages import as_json
+from aex_outcomes.json_values import MAX_DEPTH, find_noncanonical_spellings, find_pointer_beyond_depth
+from aex_outcomes.lifecycle.messages import to_json_value
 from aex_outcomes.lifecycle.output_type import build_nesting_problem, build_not_json_problem
 
 
@@ -60,9 +60,9 @@ def parse_producer_result(returned: Any) -> tuple[Candidate, Problem | None]:
     output that is nested too deeply. Raises `TypeError` for a value without a JSON form.
     """
     candidate_in = returned if isinstance(returned, Candidate) else Candidate(output=returned)
-    if (path := find_excess_depth(candidate_in, MAX_DEPTH + 1)) is not None:
+    if (path := find_pointer_beyond_depth(candidate_in, MAX_DEPTH + 1)) is not None:
         return Candidate(output=_ELLIPSIS), build_nesting_problem(path)
-    metadata = ExecutionMetadata.model_validate(as_json(candidate_in.execution_metadata))
+    metadata = ExecutionMetadata.model_validate(to_json_value(candidate_in.execution_metadata))
     changes = {"execution_metadata": metadata, "output": to_output_json(candidate_in.output)}
     candidate = candidate_in.model_copy(update={"output": None}).model_copy(update=changes, deep=True)
     return candidate, find_candidate_problem(candidate)
@@ -70,7 +70,7 @@ def parse_producer_result(returned: Any) -> tuple[Candidate, Problem | None]:
 
 def find_candidate_problem(candidate: Candidate) -> Problem | None:
     """Return the problem of a candidate that is nested too deeply or not valid I-JSON, else None."""
-    if (path := find_excess_depth(candidate, MAX_DEPTH + 1)) is not None:
+    if (path := find_pointer_beyond_depth(candidate, MAX_DEPTH + 1)) is not None:
         return build_nesting_problem(path)
     try:
         candidate_hash(candidate)
@@ -87,7 +87,7 @@ def to_output_json(output: Any) -> Any:
     that cannot be read back.
     """
     if not isinstance(output, BaseModel):
-        return as_json(output)
+        return to_json_value(output)
     kind, failures = type(output), list[ValidationError]()
     for by_alias in (True, False):
         written = _serialise(output, by_alias)
@@ -114,4 +114,4 @@ def _serialise(output: BaseModel, by_alias: bool) -> Any:
     try:
         return to_jsonable_python(output, by_alias=by_alias, round_trip=True)
     except Exception:  # noqa: BLE001 a serialiser of the producer's own
-        return as_json(output)  # its error names the fix
+        return to_json_value(output)  # its error names the fix

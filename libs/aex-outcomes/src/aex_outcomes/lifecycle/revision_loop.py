@@ -61,7 +61,7 @@ class LocalGate:
     sleep: Callable[[float], Awaitable[object]]
     jitter: Callable[[], float]
 
-    async def load_accounting(self, ctx: AgentContext) -> AgentContext:
+    async def load_attempt_counts(self, ctx: AgentContext) -> AgentContext:
         """Return the context unchanged: it has the count of attempts already."""
         return ctx
 

@@ -15,7 +15,7 @@ from aex_models.frozen import Frozen
 from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.results import VerificationResult
 from aex_models.work import Problem
-from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, find_excess_depth
+from aex_outcomes.json_values import MAX_DEPTH, MAX_RESULT_DEPTH, find_pointer_beyond_depth
 from aex_outcomes.lifecycle.rejection import REJECTED, to_text_or_type_name
 from aex_outcomes.named_code import describe_error
 
@@ -100,7 +100,7 @@ def serialize_final_result(value: Any, verifier_name: str) -> Any:
         raise FinalResultRefused(verifier_name, describe_error(error)) from error
     if len(canonical) > MAX_FINAL_RESULT_BYTES:
         raise FinalResultRefused(verifier_name, f"{len(canonical)} bytes of JSON, above {MAX_FINAL_RESULT_BYTES}")
-    if find_excess_depth(plain, MAX_RESULT_DEPTH) is not None:
+    if find_pointer_beyond_depth(plain, MAX_RESULT_DEPTH) is not None:
         raise FinalResultRefused(verifier_name, f"it is nested more than {MAX_RESULT_DEPTH} levels deep")
     return _read(canonical)
 

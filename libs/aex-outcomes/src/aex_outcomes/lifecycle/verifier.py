@@ -105,7 +105,7 @@ class CheckedVerifier:
 
 
 def ruling_from_exception(verdict: InvalidOutput | VerificationRejected | FatalAgentError) -> Rejected | Invalid:
-    """Convert the exception of an invalid output or of a verifier to a ruling; never fails on a subclass."""
+    """Convert the exception of a verifier or of an invalid output to a ruling, whatever its attributes."""
     if isinstance(verdict, InvalidOutput):
         return Invalid(errors=verdict.problems)
     if isinstance(verdict, FatalAgentError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem
-from aex_outcomes.engine.criteria import find_value_problem, scale_custom_value
+from aex_outcomes.engine.criteria import custom_percent_to_fraction, find_value_problem
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.custom import (
     CUSTOM_METRICS,
@@ -19,7 +19,7 @@ from aex_outcomes.extractors.custom import (
 )
 from aex_outcomes.extractors.text_quality import read_references
 from aex_outcomes.reference_check import build_reference_output, warn_if_references_fail
-from aex_outcomes.sandbox.jobs import worker_sandbox
+from aex_outcomes.sandbox.jobs import get_worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox
 from aex_outcomes.science_lint import make_lint_warning
 
@@ -62,7 +62,7 @@ def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
     Raises `SandboxUnavailable`, `InvalidConfig`, `UnknownMetric`, `InvalidMetricType`, `TooManyCriteria`, and
     pydantic's `ValidationError` for invalid criteria.
     """
-    sandbox = worker_sandbox()
+    sandbox = get_worker_sandbox()
     engine = VerificationEngine(payload.get("config"), sandbox=sandbox)
     return asyncio.run(collect_dry_run_findings(payload, engine, sandbox))
 
@@ -123,7 +123,9 @@ def _result_warning(returned: Returned, name: str, criteria: SuccessCriteria | N
         if value is None:
             return FaultKind.BAD_RESULT, f"returns no entry {parse_result_key(criterion.metric)}", ""
         if (
-            find_value_problem(criterion, scale_custom_value(criterion, value), build_custom_entry(criterion.metric))
+            find_value_problem(
+                criterion, custom_percent_to_fraction(criterion, value), build_custom_entry(criterion.metric)
+            )
             is not None
         ):
             effect = f"returns for {criterion.metric} what the type {criterion.metric_type} rules out"

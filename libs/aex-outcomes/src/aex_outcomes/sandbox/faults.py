@@ -46,18 +46,18 @@ class PrintedOutput:
             raise OverflowError
 
 
-def classify_client_error(error: BaseException, code: str) -> Exception | None:
+def classify_client_error(error: BaseException, source_code: str) -> Exception | None:
     """Convert an exception of the interpreter's client to `CodeFault` or `Crashed`; None for any other.
 
-    `code`: the code that ran, for line numbers. No such fault is the candidate's, because `Context` refuses input that
-    the interpreter cannot read.
+    `source_code`: the code that ran, for line numbers. No such fault is the candidate's, because `Context` refuses
+    input that the interpreter cannot read.
     """
     from pydantic_monty import MontyCrashedError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415 heavy
 
     if isinstance(error, MontySyntaxError):
-        return CodeFault(FaultKind.SYNTAX, _truncate(str(error)), _line(error.traceback(), code))
+        return CodeFault(FaultKind.SYNTAX, _truncate(str(error)), _line(error.traceback(), source_code))
     if isinstance(error, MontyRuntimeError):
-        return _exception_fault(error, code)
+        return _exception_fault(error, source_code)
     if isinstance(error, MontyCrashedError):
         late = CodeFault(FaultKind.TIMEOUT, "killed past its time")
         return late if error.timed_out else Crashed(_truncate(str(error)))

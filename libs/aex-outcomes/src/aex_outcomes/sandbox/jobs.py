@@ -11,7 +11,7 @@ JOB = f"{__name__}:run_code"
 
 
 @lru_cache(maxsize=1)
-def worker_sandbox() -> MontySandbox:
+def get_worker_sandbox() -> MontySandbox:
     """Return this worker's sandbox, created on first use; its interpreter keeps running between jobs."""
     return MontySandbox()
 
@@ -23,7 +23,7 @@ def run_code(payload: dict[str, Any]) -> dict[str, Any]:
     `{"value": …, "metrics": …}`, or `{"fault": {"kind": …, "message": …, "line": …}}`. Raises `SandboxUnavailable`.
     """
     try:
-        returned = worker_sandbox().run(payload["code"], payload["context"], Limits(**payload["limits"]))
+        returned = get_worker_sandbox().run(payload["code"], payload["context"], Limits(**payload["limits"]))
     except CodeFault as fault:
         message = fault.message.encode("utf-8", "replace").decode()
         return {"fault": {"kind": fault.kind, "message": message, "line": fault.line}}
@@ -69,7 +69,7 @@ def self_test(payload: dict[str, Any]) -> dict[str, Any]:
 
 def _outcome(code: str, limits: Limits) -> Number | FaultKind | None:
     try:
-        return worker_sandbox().run(code, _CONTEXT, limits).value
+        return get_worker_sandbox().run(code, _CONTEXT, limits).value
     except CodeFault as fault:
         return fault.kind
 

@@ -66,7 +66,7 @@ class Context:
 
 
 def _depth(text: str) -> int:
-    """Return the nesting depth of JSON text; up to `MAX_DEPTH` it may be an upper bound."""
+    """Return the nesting depth of JSON text; a result up to `MAX_DEPTH` may be too high."""
     opened = text.count("[") + text.count("{")
     if opened <= MAX_DEPTH:
         return opened

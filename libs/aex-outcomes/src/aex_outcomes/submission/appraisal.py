@@ -86,7 +86,11 @@ def _appraisal(submission: WorkSubmission, counts: EvaluationCounts, catalog: Ca
     known = catalog.with_statistics(science.statistics if science else ())
     context = LintContext(criteria, budget, counts, known, CRITERIA, _is_verified(submission), science)
     is_exact = len(criteria.criteria) <= MAX_ENUMERATED
-    price = quote_for_combinations(criteria, budget, context.feasible) if is_exact else quote(criteria, budget, catalog)
+    price = (
+        quote_for_combinations(criteria, budget, context.feasible_combinations)
+        if is_exact
+        else quote(criteria, budget, catalog)
+    )
     return Appraisal((*run_lint_rules(context), *warnings), price)
 
 

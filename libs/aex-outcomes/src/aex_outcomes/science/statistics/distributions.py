@@ -22,7 +22,7 @@ _HALF_STEP_SERIES = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432)
 
 
 def two_sided_p(t: float, degrees_of_freedom: float) -> float:
-    """Return P(|T| ≥ |t|), 0 below the smallest double."""
+    """Return the two-sided p-value P(|T| ≥ |t|) of Student's t; 0 if it is below the smallest double."""
     ratio = abs(t) / math.sqrt(degrees_of_freedom)
     square = ratio * ratio  # infinite for a ratio above 1e154
     if not square:
@@ -43,7 +43,10 @@ def _log_half_step(a: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Return x^a (1 − x)^b / (a B(a, b) I_x(a, b)), for x below (a + 1)/(a + b + 2)."""
+    """Return the continued fraction that divides x^a (1 − x)^b / (a B(a, b)) to give I_x(a, b).
+
+    It converges fast for x below (a + 1)/(a + b + 2).
+    """
     c = value = 1 - (a + b) * x / (a + 1) or _TINY
     d = 1.0
     for m in count(1):
@@ -62,9 +65,9 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def exact_tail(u: int, small: int, large: int) -> Fraction:
-    """Return P(U ≤ u) for groups of `small` and `large` values under the null hypothesis.
+    """Return the probability that Mann–Whitney's U is at most `u`, for groups of two sizes without ties.
 
-    Takes 2^`small` steps.
+    `small`, `large`: sizes of the groups. Takes 2^`small` steps.
     """
     total = 0
     for size in range(small + 1):
@@ -75,7 +78,7 @@ def exact_tail(u: int, small: int, large: int) -> Fraction:
 
 
 def _partitions_up_to(limit: int, parts: int) -> int:
-    """Return the number of partitions of 0, 1, …, `limit` into parts of 1 … `parts`."""
+    """Return in how many ways integers from 0 to `limit` are sums of parts from 1 to `parts`."""
     step, numerator = math.lcm(*range(1, parts + 1)), _numerator(parts)
     offsets = range(limit % step, min(limit + 1, len(numerator)), step)
     return sum(numerator[each] * math.comb((limit - each) // step + parts, parts) for each in offsets)

@@ -45,7 +45,7 @@ class WelchTest:
 
 
 def welch_test(first: ColumnValues, second: ColumnValues) -> WelchTest:
-    """Return Welch's test. Raises `DataError` for a group of one value and for two constant groups."""
+    """Compute Welch's t-test. Raises `DataError` for a group of one value and for two constant groups."""
     groups = (first, second)
     spread = [(variance / each.count, exponent) for each in groups for variance, exponent in [scaled_variance(each)]]
     top = max((exponent for variance, exponent in spread if variance), default=None)
@@ -85,7 +85,7 @@ class MannWhitneyTest:
 
 
 def mannwhitney_test(first: ColumnValues, second: ColumnValues) -> MannWhitneyTest:
-    """Rank the values of two groups of one column together."""
+    """Compute the Mann–Whitney test of two groups from the ranks of all their values."""
     counted = " UNION ALL ".join(
         f"SELECT {each.name} AS v, {int(each is first)} AS of_first, {int(each is second)} AS of_second "
         f"FROM {each.table}"
@@ -101,14 +101,19 @@ def mannwhitney_test(first: ColumnValues, second: ColumnValues) -> MannWhitneyTe
 
 
 def count_discoveries(p_values: ColumnValues, alpha: float) -> int:
-    """Return how many adjusted values are at most `alpha`. Raises `DataError` for values outside [0, 1]."""
+    """Return how many p-values are at most `alpha` after adjustment by Benjamini and Hochberg.
+
+    Raises `DataError` for p-values outside [0, 1].
+    """
     _check_p_values(p_values)
     sql = f"SELECT coalesce(max(i), 0) FROM ({_ranked_sql(p_values)}) WHERE scaled <= ?::DOUBLE"
     return int(p_values.database.fetch_row(sql, (alpha,))[0])
 
 
 def largest_adjustment_error(p_values: ColumnValues, claimed: ColumnValues) -> float:
-    """Return the largest |claimed − adjusted|; both columns are of one table, whose rows have both.
+    """Return the largest difference of a claimed adjusted p-value from the one computed from `p_values`.
+
+    Both columns are in one table, whose rows have both.
 
     Raises `DataError` for p-values outside [0, 1].
     """

@@ -26,17 +26,17 @@ SEPARATOR = "\x1f"
 _PATTERN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 
-def cell_kind_sql(cell: str, *, has_marks: bool = False) -> str:
+def cell_kind_sql(cell_sql: str, *, has_marks: bool = False) -> str:
     """Return SQL for the kind of a cell (`MISSING`, `NUMBER`, …).
 
-    `cell`: SQL that yields the cell's trimmed text. `has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`.
+    `cell_sql`: SQL that yields the cell's trimmed text. `has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`.
     """
-    nested = f"WHEN {cell} = '{NESTED_MARK}' THEN {UNREADABLE} " if has_marks else ""
+    nested = f"WHEN {cell_sql} = '{NESTED_MARK}' THEN {UNREADABLE} " if has_marks else ""
     return (
-        f"CASE {nested}WHEN {cell} IN {MISSING_WORDS} THEN {MISSING} "
-        f"WHEN regexp_full_match({cell}, '{_PATTERN}') "
-        f"THEN CASE WHEN isinf(TRY_CAST({cell} AS DOUBLE)) THEN {NOT_FINITE} ELSE {NUMBER} END "
-        f"WHEN lower({cell}) IN {NOT_FINITE_WORDS} THEN {NOT_FINITE} ELSE {TEXT} END"
+        f"CASE {nested}WHEN {cell_sql} IN {MISSING_WORDS} THEN {MISSING} "
+        f"WHEN regexp_full_match({cell_sql}, '{_PATTERN}') "
+        f"THEN CASE WHEN isinf(TRY_CAST({cell_sql} AS DOUBLE)) THEN {NOT_FINITE} ELSE {NUMBER} END "
+        f"WHEN lower({cell_sql}) IN {NOT_FINITE_WORDS} THEN {NOT_FINITE} ELSE {TEXT} END"
     )
 
 

@@ -66,25 +66,25 @@ class OpenedFile:
 
     @contextmanager
     def load_table(
-        self, requested: Collection[str], texts: Collection[str], *, with_groups: bool = False
+        self, column_names: Collection[str], text_columns: Collection[str], *, with_groups: bool = False
     ) -> Iterator[DataTable]:
-        """Load the requested columns into a database table, which exists until the end of the block.
+        """Load the column_names columns into a database table, which exists until the end of the block.
 
-        `texts`: names of the columns whose texts are stored beside their numbers. `with_groups`: true to also find the
+        `text_columns`: names of the columns whose texts are stored beside their numbers. `with_groups`: true to also find the
         columns of the file by which its rows can be grouped. Names that the file lacks are ignored; without any other
         name its first column is loaded, so that rows can be counted. Raises `DataError`, also for a file without rows.
         """
         with self._deadline.count_time():
-            if self._kept is not None and not texts and self._kept.columns.keys() >= set(requested):
+            if self._kept is not None and not text_columns and self._kept.columns.keys() >= set(column_names):
                 yield self._kept
                 return
-            with self._load(requested, texts, with_groups) as table:
+            with self._load(column_names, text_columns, with_groups) as table:
                 yield table
 
-    def keep_table(self, requested: Collection[str]) -> DataTable:
-        """Load the requested columns with groups, for every later `load_table` of some of them, until `close`."""
+    def keep_table(self, column_names: Collection[str]) -> DataTable:
+        """Load the column_names columns with groups, for every later `load_table` of some of them, until `close`."""
         with self._deadline.count_time():
-            self._kept = self._open.enter_context(self._load(requested, (), with_groups=True))
+            self._kept = self._open.enter_context(self._load(column_names, (), with_groups=True))
         return self._kept
 
     def close(self) -> None:
@@ -93,10 +93,12 @@ class OpenedFile:
         self._open.close()
 
     @contextmanager
-    def _load(self, requested: Collection[str], texts: Collection[str], with_groups: bool) -> Iterator[DataTable]:
-        names = [name for name in self.columns if name in requested] or [self.columns[0]]
+    def _load(
+        self, column_names: Collection[str], text_columns: Collection[str], with_groups: bool
+    ) -> Iterator[DataTable]:
+        names = [name for name in self.columns if name in column_names] or [self.columns[0]]
         with open_locked_database(self._path, self._limits, self._deadline) as database:
-            with_text = [name in texts for name in names]
+            with_text = [name in text_columns for name in names]
             load = self._load_parquet if self._form is DataFormat.PARQUET else self._load_rows
             is_integer, groups = load(database, names, with_text, with_groups)
             (rows,) = database.fetch_row("SELECT count(*) FROM cells")
