@@ -100,7 +100,7 @@ class InProcessExaminer(FailingPart):
         super().__init__()
         self.requests: list[ExaminationRequest] = []
 
-    async def examine(self, request: ExaminationRequest) -> Examination:
+    async def examine_with_retries(self, request: ExaminationRequest) -> Examination:
         self.requests.append(request)
         if self.breaks():
             raise ExaminationLost("WorkersUnavailable")

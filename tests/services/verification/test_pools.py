@@ -102,7 +102,7 @@ async def test_first_examination_starts_a_worker_and_leaves_none(scores: str) ->
         request = ExaminationRequest(
             "acme", Science.model_validate(science()), None, {"mean_fitness": "-0.40"}, (file,)
         )
-        found = await ConfinedExaminer(pool, DataLimits()).examine(request)
+        found = await ConfinedExaminer(pool, DataLimits()).examine_with_retries(request)
         assert [each.value for each in found.recomputed] == [pytest.approx(-0.4)]
         assert len(psutil.Process().children()) == before + 1
     assert len(psutil.Process().children()) == before

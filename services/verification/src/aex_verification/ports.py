@@ -104,7 +104,7 @@ class RawDataFiles(Protocol):
 class Examiner(Protocol):
     """Examiner that compares claims with raw data without blocking the event loop."""
 
-    async def examine(self, request: ExaminationRequest) -> Examination:
+    async def examine_with_retries(self, request: ExaminationRequest) -> Examination:
         """Return the findings; unreadable files are findings too. Raises `ExaminationLost`."""
 
 

@@ -63,7 +63,7 @@ def request(*files: SourceFile) -> ExaminationRequest:
 
 
 async def examined(pool: Scripted, *files: SourceFile, **limits: Any) -> Examination:
-    return await ConfinedExaminer(pool, DataLimits(**limits)).examine(request(*files))
+    return await ConfinedExaminer(pool, DataLimits(**limits)).examine_with_retries(request(*files))
 
 
 async def test_worker_receives_claim_texts_without_secrets() -> None:

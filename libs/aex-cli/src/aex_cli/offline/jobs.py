@@ -18,7 +18,7 @@ from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobTi
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_outcomes.science.confined import DataLimits, ExaminationLost
 from aex_outcomes.science.local import CandidateClaims, LocalScience
-from aex_outcomes.science.source_files import InputFile, UnusableFile, collect_consumer_files
+from aex_outcomes.science.source_files import InputFile, UnusableFile, verify_consumer_files
 from aex_runtime.commandline import CommandFailed, UserError
 from aex_runtime.logs import configure_logging
 
@@ -117,7 +117,7 @@ def examine_science(
             InputFile(each.name, each.media_type, raw.artifacts[each.name], DataOwner.AGENT)
             for each in candidate.artifacts
         ]
-        files = (*collect_consumer_files(science.data, raw.data), *artifacts)
+        files = (*verify_consumer_files(science.data, raw.data), *artifacts)
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = catalog.config.extractor_sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds))

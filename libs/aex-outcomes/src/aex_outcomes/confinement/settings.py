@@ -32,7 +32,7 @@ class Setup:
 
     @classmethod
     def from_json(cls, message: dict[str, Any]) -> "Setup":
-        """Convert the dict that `dataclasses.asdict` makes of a `Setup`, after its way through JSON."""
+        """Build a `Setup` from the JSON of its dict, as `dataclasses.asdict` makes it."""
         bounds = Confinement(**message["confinement"])
         return cls(tuple(message["jobs"]), tuple(message["warm"]), bounds, message["retire_above_mb"])
 

@@ -1,1 +1,1 @@
-"""The verification engine: from a candidate and its criteria to a verdict and its amounts."""
+"""Verification engine, which computes a candidate's verdict, bonus and penalty from its criteria."""

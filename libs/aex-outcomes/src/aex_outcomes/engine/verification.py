@@ -127,18 +127,18 @@ class VerificationEngine:
 
         `data`: bytes or path of each file by name.
         """
-        from aex_outcomes.science.source_files import collect_consumer_files  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.source_files import verify_consumer_files  # noqa: PLC0415 for works with science
 
-        collect_consumer_files(science.data, data)
+        verify_consumer_files(science.data, data)
 
     async def _conclude_science(
         self, science: Science, domain: str | None, candidate: Candidate, data: "Mapping[str, Content]"
     ) -> ScienceResult:
         from aex_outcomes.science.confined import DataLimits  # noqa: PLC0415 for works with science
         from aex_outcomes.science.local import CandidateClaims, LocalScience  # noqa: PLC0415 for works with science
-        from aex_outcomes.science.source_files import collect_consumer_files, decode_candidate_files  # noqa: PLC0415 for works with science
+        from aex_outcomes.science.source_files import decode_candidate_files, verify_consumer_files  # noqa: PLC0415 for works with science
 
-        files = (*collect_consumer_files(science.data, data), *decode_candidate_files(candidate.artifacts))
+        files = (*verify_consumer_files(science.data, data), *decode_candidate_files(candidate.artifacts))
         claimed = CandidateClaims(candidate.output, candidate.claimed_values, candidate.reasoning, files)
         bounds = self._config.extractor_sections()["statistics"].sandbox
         local = LocalScience(bounds, DataLimits.from_worker_bounds(bounds), self._reviewer)

@@ -1,1 +1,1 @@
-"""Metric extractors, one a module, behind the protocol of `protocol`."""
+"""Metric extractors, one per module, and their protocol."""

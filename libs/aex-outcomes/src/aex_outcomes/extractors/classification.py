@@ -132,7 +132,7 @@ def _key(value: Any) -> Key | None:
 
 
 def _confidence(predictions: Sequence[Any]) -> Metrics:
-    """Return the mean confidence, or a fault for an invalid one; nothing unless every prediction has one."""
+    """Return the mean confidence, or a fault for an invalid one; empty unless all predictions have one."""
     if not predictions or not all(isinstance(item, dict) for item in predictions):  # bare labels end at the first
         return {}
     values: list[Any] = [item.get("confidence") for item in predictions]

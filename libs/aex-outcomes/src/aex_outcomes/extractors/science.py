@@ -31,7 +31,7 @@ def read_science_result(metadata: Mapping[str, Any]) -> ScienceResult:
 
 
 def as_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
-    """Return a problem with raw data as the fault of the party at fault, to replace a metric's value."""
+    """Convert a problem with raw data to an `AgentFault` or `PlatformFault`, to replace a metric's value."""
     kind = PlatformFault if problem.fault is Fault.PLATFORM else AgentFault
     return kind(problem.code, problem.message)
 

@@ -81,7 +81,7 @@ def distinct_characters(text: str) -> str:
 
 
 def replace_characters(text: str, replacements: Mapping[str, str]) -> str:
-    """Replace each character that is a key; no replacement may contain another key."""
+    """Replace each character that is a key of `replacements`; no replacement may contain another key."""
     if len(replacements) > _FEW_CHARACTERS:
         return text.translate({ord(character): replacement for character, replacement in replacements.items()})
     for character, replacement in replacements.items():

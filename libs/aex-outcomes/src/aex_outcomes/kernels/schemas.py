@@ -65,7 +65,7 @@ class IgnoredKeyword:
 
 
 def _keywords_for(text: str) -> "dict[str, type[KeywordValidator]]":
-    """Return the replaced keywords that the schema, as JSON text, uses; each costs time in the validator."""
+    """Return the replacements of those keywords that the schema, as JSON text, uses; each costs time."""
     replaced: dict[str, type[KeywordValidator]] = {"multipleOf": MultipleOf} if '"multipleOf"' in text else {}
     if '"dependencies"' in text:
         schema = json.loads(text)

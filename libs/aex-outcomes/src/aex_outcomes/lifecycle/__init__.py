@@ -1,1 +1,1 @@
-"""Bounded revision: the state machine of a contract, and verifiers with their rulings."""
+"""Lifecycle of a contract: its state machine, the revision loop, and verifiers with their rulings."""

@@ -170,7 +170,7 @@ class ConfinedExaminer:
     def __init__(self, runner: ExaminationRunner, limits: DataLimits) -> None:
         self._runner, self._limits = runner, limits
 
-    async def examine(self, request: ExaminationRequest) -> Examination:
+    async def examine_with_retries(self, request: ExaminationRequest) -> Examination:
         """Examine the claims, and repeat without the agent's files, then without any, if files kill workers.
 
         Raises `ExaminationLost` if a worker fails without files or by a cause other than its files.

@@ -72,7 +72,7 @@ def _consumer_files(files: Sequence[OpenedFile]) -> list[OpenedFile]:
 def _first_with_all(spec: StatisticSpec, files: Sequence[OpenedFile]) -> tuple[OpenedFile | None, DataProblem | None]:
     """Return the first file with all columns of the statistic, and the first unreadable file's problem.
 
-    One of the two is None, or both. An unreadable consumer's file ends the search.
+    At least one of the two is None. An unreadable consumer's file ends the search.
     """
     unread: DataProblem | None = None
     for each in files:
@@ -100,7 +100,7 @@ def _missing_columns_problem(spec: StatisticSpec, file: OpenedFile) -> DataProbl
 
 
 def _split_columns_problem(spec: StatisticSpec, own: Sequence[OpenedFile]) -> DataProblem:
-    """Return the platform's problem that no single consumer's file has all columns of the statistic."""
+    """Return the problem, by the platform's fault, that no consumer's file has all needed columns."""
     best = min(own, key=lambda each: len(set(spec.needed_columns) - set(each.columns)))
     gone = quote_names_for_message(name for name in spec.needed_columns if name not in best.columns)
     message = f"of the columns that it needs, no file of the work's own data has all: no column {gone}"

@@ -18,7 +18,7 @@ _WARMED = duckdb.__version__
 
 
 def examine_candidate(payload: dict[str, Any]) -> dict[str, Any]:
-    """Examine one candidate by `examine`, and return `{"examination": …}`.
+    """Examine the claims of one candidate, and return `{"examination": …}`.
 
     `payload`: `science`, `domain` (or None), `claimed_values` (`{name: the number's text, or "null"}`), `files`
     (`name`, `media_type`, `path`, `owner`), `limits` (the fields of `DataLimits`). Unreadable files are problems in the

@@ -58,7 +58,9 @@ class LocalScience:
             files = await asyncio.to_thread(stack.enter_context, copies)
             request = ExaminationRequest("", science, domain, format_claim_texts(claimed.values), files)
             try:
-                examination = await ConfinedExaminer(_DisposableRunner(self.bounds), self.limits).examine(request)
+                examination = await ConfinedExaminer(_DisposableRunner(self.bounds), self.limits).examine_with_retries(
+                    request
+                )
             except ExaminationLost as lost:  # with details, because the data are the caller's own
                 raise ExaminationLost(f"no worker could examine the claims: {lost.detail or lost}") from None
         if self.reviewer is None or not needs_review(science, examination):

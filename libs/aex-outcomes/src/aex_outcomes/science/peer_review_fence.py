@@ -14,7 +14,7 @@ class Fence:
     def __init__(self, nonce: str) -> None:
         """Keep the nonce: random letters and digits that the text's author cannot know.
 
-        Raises `ValueError` for fewer than 16.
+        Raises `ValueError` for fewer than 16 characters.
         """
         if len(nonce) < 16 or not (nonce.isascii() and nonce.isalnum()):
             raise ValueError("A nonce has at least 16 letters and digits")

@@ -145,10 +145,8 @@ def decode_candidate_files(artifacts: Sequence[Artifact]) -> tuple[InputFile, ..
     return tuple(found)
 
 
-def collect_consumer_files(
-    declared_files: Sequence[DataFile], contents: Mapping[str, Content]
-) -> tuple[InputFile, ...]:
-    """Return `contents`, by file name, as the consumer's files, checked against the work's declaration.
+def verify_consumer_files(declared_files: Sequence[DataFile], contents: Mapping[str, Content]) -> tuple[InputFile, ...]:
+    """Check `contents`, by file name, against the work's declaration; return them as the consumer's files.
 
     `declared_files`: the work's `science.data`. Raises `UnusableFile` if one of them has no content or another SHA-256
     digest than declared. Contents that the work does not declare are accepted.

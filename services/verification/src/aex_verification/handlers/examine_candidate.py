@@ -73,7 +73,7 @@ async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )
             with trace_step("examine raw data", id_attributes(request.attempt_id)):
-                return await deps.examiner.examine(job)
+                return await deps.examiner.examine_with_retries(job)
     except FileLost as lost:
         fields = {"attempt_id": request.attempt_id, "owner": lost.owner.value}
         _log.critical("raw_data_lost", alarm=True, reason=str(lost), **fields)

@@ -2,9 +2,10 @@
 
 Student: P(|T| ≥ t) = I_x(df/2, ½) with x = df/(df + t²), by the continued fraction of DLMF 8.17.22.
 
-U without ties compares a small group of m values with one of any size n. Arrangements with U ≤ u are counted by the
-coefficient of q^u in ∏(1 − q^(n+i)) / ((1 − q) ∏(1 − q^i)), i from 1 to m. The numerator has 2^m terms. The denominator
-divides (1 − q^L)^(m+1), where L is the least common multiple of 1 to m. So each term has at most m + 1 binomials.
+Mann–Whitney without ties, for a small group of m values and one of any size n: arrangements with U ≤ u are counted
+exactly. Their number is the coefficient of q^u in ∏(1 − q^(n+i)) / ((1 − q) ∏(1 − q^i)), i from 1 to m. The numerator
+has 2^m terms. The denominator divides (1 − q^L)^(m+1), where L is the least common multiple of 1 to m. So each term has
+at most m + 1 binomials.
 """
 
 import math

@@ -68,11 +68,12 @@ class OpenedFile:
     def load_table(
         self, column_names: Collection[str], text_columns: Collection[str], *, with_groups: bool = False
     ) -> Iterator[DataTable]:
-        """Load the column_names columns into a database table, which exists until the end of the block.
+        """Load the named columns into a database table, which exists until the end of the block.
 
-        `text_columns`: names of the columns whose texts are stored beside their numbers. `with_groups`: true to also find the
-        columns of the file by which its rows can be grouped. Names that the file lacks are ignored; without any other
-        name its first column is loaded, so that rows can be counted. Raises `DataError`, also for a file without rows.
+        `text_columns`: names of the columns whose texts are stored beside their numbers. `with_groups`: true to also
+        find the columns of the file by which its rows can be grouped. Names that the file lacks are ignored; without
+        any other name its first column is loaded, so that rows can be counted. Raises `DataError`, also for a file
+        without rows.
         """
         with self._deadline.count_time():
             if self._kept is not None and not text_columns and self._kept.columns.keys() >= set(column_names):
@@ -82,7 +83,7 @@ class OpenedFile:
                 yield table
 
     def keep_table(self, column_names: Collection[str]) -> DataTable:
-        """Load the column_names columns with groups, for every later `load_table` of some of them, until `close`."""
+        """Load the named columns with groups, for every later `load_table` of some of them, until `close`."""
         with self._deadline.count_time():
             self._kept = self._open.enter_context(self._load(column_names, (), with_groups=True))
         return self._kept
