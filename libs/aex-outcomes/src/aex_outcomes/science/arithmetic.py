@@ -15,7 +15,7 @@ from aex_models.examination import (
     ValueMismatch,
 )
 from aex_models.science import GateReason, Science
-from aex_outcomes.science.mixed import hide_group
+from aex_outcomes.science.mixed import hide_group_value
 
 _MATCH, _MISMATCH = ReconciliationStatus.MATCH, ReconciliationStatus.MISMATCH
 _RANGE_SOURCES = frozenset({"", "domain", "output_constraints"})
@@ -126,7 +126,7 @@ def _missing_statistics(
             return ()
         # The names of claims that were possible; recomputed values, and groups of the consumer's data, stay secret.
         possible = [each for each in reconciled.values() if each.recomputed is not None]
-        names = tuple(dict.fromkeys(hide_group(each.name) if each.secret else each.name for each in possible))
+        names = tuple(dict.fromkeys(hide_group_value(each.name) if each.secret else each.name for each in possible))
         message = "No claim could be recomputed: claim at least one of these"
         if not names:
             message = "No file that could be read has a column of numbers to recompute a claim from"

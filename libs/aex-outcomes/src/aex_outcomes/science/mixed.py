@@ -13,12 +13,12 @@ from aex_outcomes.science.domains.quantities import index_quantities_by_name, no
 GroupValue = int | str
 MIN_GROUPS, MAX_GROUPS, MIN_ROWS = 2, 12, 5
 MIN_COVERAGE = 0.95
-"""Share of the rows with a number that the groups of at least `MIN_ROWS` rows have."""
+"""Minimum share of the rows with a number that are in groups of at least `MIN_ROWS` rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The numbers of a column in the rows of one group; `sd` is that of a sample."""
+    """Summary of a column's numbers in the rows of one group; `sd` is the sample's standard deviation."""
 
     value: GroupValue
     n: int
@@ -28,13 +28,13 @@ class Group:
 
 
 class GroupFilter(Filter):
-    """A filter that keeps one group of a table's rows, by its code."""
+    """Filter that keeps the rows of one group."""
 
 
-def large_groups(sizes: Mapping[GroupValue, int], rows: int) -> tuple[GroupValue, ...]:
-    """Return the groups of at least `MIN_ROWS` rows.
+def select_comparable_groups(sizes: Mapping[GroupValue, int], rows: int) -> tuple[GroupValue, ...]:
+    """Return the groups of at least 5 rows, if they are 2 to 12 and cover 95 % of all `rows`; else none.
 
-    There are none unless they are 2 to 12, and cover 95 % of `rows`.
+    `sizes`: number of rows by group.
     """
     large = tuple(value for value, size in sizes.items() if size >= MIN_ROWS)
     if not MIN_GROUPS <= len(large) <= MAX_GROUPS or sum(sizes[each] for each in large) < MIN_COVERAGE * rows:
@@ -42,19 +42,20 @@ def large_groups(sizes: Mapping[GroupValue, int], rows: int) -> tuple[GroupValue
     return large
 
 
-def mixing_rule(groups: Sequence[Group], bounds: ValueRange | None) -> MixingRule | None:
-    """Return the rule that forbids to mix these groups, the range before the spread; None for neither.
+def find_mixing_rule(groups: Sequence[Group], bounds: ValueRange | None) -> MixingRule | None:
+    """Return the rule by which these groups may not be mixed; None if they may.
 
-    `bounds`: range of the quantity. The spread is √(Σ(nᵢ−1)sᵢ² / Σ(nᵢ−1)).
+    By range: the medians of some groups are within `bounds`, the range of the quantity, and others are not. By spread:
+    two medians differ by more than `pooled_standard_deviation`.
     """
     if len({is_within(each.median, bounds) for each in groups}) > 1:
         return MixingRule.RANGE
     medians = [each.median for each in groups]
-    return MixingRule.SPREAD if max(medians) - min(medians) > pooled_deviation(groups) else None
+    return MixingRule.SPREAD if max(medians) - min(medians) > pooled_standard_deviation(groups) else None
 
 
-def pooled_deviation(groups: Sequence[Group]) -> float:
-    """Return the standard deviation within the groups."""
+def pooled_standard_deviation(groups: Sequence[Group]) -> float:
+    """Return the standard deviation within the groups, √(Σ(nᵢ−1)sᵢ² / Σ(nᵢ−1))."""
     largest = max(each.sd for each in groups)
     if largest == 0:
         return 0.0
@@ -63,21 +64,21 @@ def pooled_deviation(groups: Sequence[Group]) -> float:
 
 
 def is_within(value: float, bounds: ValueRange | None) -> bool:
-    """Return True unless the value lies outside the range."""
+    """Return True if the value is within the range, or there is none."""
     if bounds is None:
         return True
     return (bounds.min is None or value >= bounds.min) and (bounds.max is None or value <= bounds.max)
 
 
-def range_of(column: str, domain: Domain | None) -> ValueRange | None:
-    """Return the range of the quantity that the column is named after; None without one."""
+def find_range_of_column(column: str, domain: Domain | None) -> ValueRange | None:
+    """Return the domain's range of the quantity with the column's name; None without one."""
     if domain is None:
         return None
     name = index_quantities_by_name(domain).get(normalize_quantity_name(column))
     return domain.value_ranges[name] if name is not None else None
 
 
-def report_mixing(
+def build_mixing_finding(
     rule: MixingRule,
     groups: Sequence[Group],
     *,
@@ -88,7 +89,11 @@ def report_mixing(
     bounds: ValueRange | None,
     statistics: Sequence[str],
 ) -> MixedGroups:
-    """Return the finding, with the filter that keeps the largest group, by range the largest within it."""
+    """Build the finding that groups of rows are mixed, with a filter that keeps one of them.
+
+    It keeps the largest group whose median is within `bounds`, or without any the largest group. `measured`: column of
+    the numbers. `column`: column of the groups.
+    """
     kept = max((each for each in groups if is_within(each.median, bounds)), key=lambda each: each.n, default=None)
     kept = kept or max(groups, key=lambda each: each.n)
     return MixedGroups(
@@ -103,22 +108,22 @@ def report_mixing(
     )
 
 
-def name_of_group(statistic: str, column: str, value: object) -> str:
-    """Return the name by which a statistic of one group is claimed: `mean_fitness[condition=A]`."""
+def format_group_claim_name(statistic: str, column: str, value: object) -> str:
+    """Return the name by which a statistic of one group is claimed, such as `mean_fitness[condition=A]`."""
     return f"{statistic}[{column}={value}]"
 
 
-def hide_group(name: str) -> str:
-    """Return the name without the value of its group, which is a cell of the data."""
+def hide_group_value(name: str) -> str:
+    """Replace the group's value in a claim's name by an ellipsis, because it is a cell of the data."""
     start = name.find("[")
     end = name.find("=", start)
     return f"{name[: end + 1]}…]" if name.endswith("]") and 0 <= start < end else name
 
 
 def format_mixing(mixed: MixedGroups, *, with_groups: bool) -> str:
-    """Return one line with the columns, and with the groups and their figures.
+    """Return one line about mixed groups: the columns, and the groups with their figures.
 
-    `with_groups`: true to include groups of the consumer's data; those of the agent's always appear.
+    `with_groups`: name the groups of the consumer's data, too; those of the agent's data are always named.
     """
     columns = f"{truncate(mixed.artifact)}: {MIXED_GROUPS}: {truncate(mixed.measured)} by {truncate(mixed.column)}"
     if mixed.secret and not with_groups:

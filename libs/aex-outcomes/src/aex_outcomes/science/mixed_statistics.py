@@ -1,4 +1,4 @@
-"""Statistics over groups of a file: which may not mix them, and those of single groups (spec file 17)."""
+"""Statistics that may not mix groups of a file's rows, and statistics of single groups (spec file 17)."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.mixed import (
     Group,
     GroupFilter,
-    mixing_rule,
-    name_of_group,
-    range_of,
-    report_mixing,
+    build_mixing_finding,
+    find_mixing_rule,
+    find_range_of_column,
+    format_group_claim_name,
 )
 from aex_outcomes.science.statistic_specs import derive_specs_from_claims, find_score_column
 from aex_outcomes.science.statistics.group_summaries import summarize_groups
@@ -30,50 +30,52 @@ _OF_VALUES = frozenset(
 _MAX_MEASURED, _MAX_GROUPINGS, _MAX_FINDINGS, _MAX_OF_GROUPS = 10, 20, 3, 100
 _LONGEST_NAME = 300
 _MAX_SUMMARIZED = 50_000_000
-"""Numbers that are sorted for medians: about five seconds."""
+"""Maximum of numbers that are sorted for medians: takes about five seconds."""
 _MAX_SORTED = 20
-"""Passes over all rows that sort values for quantiles of single groups."""
+"""Maximum of values sorted for quantiles of single groups, in multiples of the file's rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class MixingPolicy:
-    """The treatment of statistics that mix groups."""
+    """Policy on statistics that mix groups of rows."""
 
     domain: Domain | None = None
     claims: Collection[str] = ()
-    """Names of claimed values; `mean_fitness[condition=A]` is that of one group."""
+    """Names of claimed values, such as `mean_fitness[condition=A]` for one group."""
     is_default: bool = True
-    """True where the statistics are the default ones, which may not be computed over a mixture."""
+    """True if the statistics are the default ones; only these are not computed over mixed groups."""
     is_check: bool = False
-    """True where the work demands it: then spread alone forbids a mixture too."""
+    """True if the work demands the check: then groups may not be mixed by their spread, either."""
 
     def forbids(self, rule: MixingRule) -> bool:
-        """Return True where default statistics over the mixture are not computed."""
+        """Return True if statistics over groups that this rule separates must not be computed."""
         return self.is_default and (self.is_check or rule is MixingRule.RANGE)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupClaim:
-    """A claimed statistic of one group."""
+    """Claimed statistic of one group."""
 
     name: str
     base: StatisticSpec
+    """Statistic over all rows."""
     column: str
     value: str
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """The findings of a file, its statistics that are not computed, and those of single groups."""
+    """Plan for a file with groups of rows: which statistics are not computed, and which are added."""
 
     findings: tuple[MixedGroups, ...] = ()
     withheld: dict[str, MixedGroups] = field(default_factory=dict)
-    """Finding by the name of the statistic that it forbids."""
+    """Statistics that are not computed: the finding by the statistic's name."""
     added: tuple[StatisticSpec, ...] = ()
+    """Statistics of single groups."""
 
 
-def measured_columns(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
-    """Return the columns whose values are summed up over all rows, the first ten."""
+def list_measured_columns(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
+    """Return the first ten columns of which a statistic over all rows, or of one group, is requested."""
     every = [*(each for each in specs if _is_over_all(each)), *(each.base for each in claims)]
     return tuple(dict.fromkeys(each.column for each in every if each.column))[:_MAX_MEASURED]
 
@@ -82,8 +84,12 @@ def _is_over_all(spec: StatisticSpec) -> bool:
     return spec.stat in _OF_VALUES and not spec.where and not spec.name.startswith(SANITY_PREFIX)
 
 
-def group_claims(policy: MixingPolicy, file: OpenedFile, specs: Sequence[StatisticSpec]) -> tuple[GroupClaim, ...]:
-    """Return the claims of single groups of a default statistic, or of one that a claim may name."""
+def find_group_claims(policy: MixingPolicy, file: OpenedFile, specs: Sequence[StatisticSpec]) -> tuple[GroupClaim, ...]:
+    """Return the claims whose names denote a statistic of a single group of the file's rows.
+
+    The statistic is one of `specs`, or one of the score column that a claim may name. Empty unless the statistics are
+    the default ones.
+    """
     if not policy.is_default:
         return ()
     known = {each.name: each for each in specs if _is_over_all(each)}
@@ -96,22 +102,25 @@ def group_claims(policy: MixingPolicy, file: OpenedFile, specs: Sequence[Statist
 
 
 def _split_claim(claim: str, columns: Sequence[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each reading of a claim as itself, statistic, column and value."""
+    """Yield each way to read a claim's name, as the name, statistic, column and group's value."""
     for column in columns:
         at = claim.find(f"[{column}=")
         if at > 0:
             yield claim, claim[:at], column, claim[at + len(column) + 2 : -1]
 
 
-def plan_groups(
+def plan_group_statistics(
     table: DataTable,
     file: OpenedFile,
     specs: Sequence[StatisticSpec],
     claims: Sequence[GroupClaim],
     policy: MixingPolicy,
 ) -> GroupPlan:
-    """Return the plan for the statistics of an opened file."""
-    measured = measured_columns(specs, claims)
+    """Find groups of rows that may not be mixed, and decide which statistics of the file are computed.
+
+    `claims`: result of `find_group_claims`.
+    """
+    measured = list_measured_columns(specs, claims)
     found = dict(_summaries(table, measured))
     over = {name: [each for each in specs if each.column == name and _is_over_all(each)] for name in measured}
     findings = list(_findings(file, found, over, policy))
@@ -125,7 +134,7 @@ def plan_groups(
         for spec in over[name]:
             for group in finding.groups:
                 value = str(group.value)
-                added.add(name_of_group(spec.name, finding.column, value), spec, finding.column, value)
+                added.add(format_group_claim_name(spec.name, finding.column, value), spec, finding.column, value)
     return GroupPlan(tuple(findings), withheld, tuple(added.specs.values()))
 
 
@@ -148,15 +157,15 @@ def _summaries(table: DataTable, measured: Sequence[str]) -> Iterator[tuple[tupl
 def _findings(
     file: OpenedFile, found: _Summaries, over: dict[str, list[StatisticSpec]], policy: MixingPolicy
 ) -> Iterator[MixedGroups]:
-    """Yield at most three findings of each measured column, by the range first."""
+    """Yield at most three findings for each measured column, those by range first."""
     for measured, specs in over.items():
-        bounds = range_of(measured, policy.domain)
+        bounds = find_range_of_column(measured, policy.domain)
         of_column = {column: groups for (name, column), groups in found.items() if name == measured and specs}
-        decided = ((column, mixing_rule(groups, bounds)) for column, groups in of_column.items())
+        decided = ((column, find_mixing_rule(groups, bounds)) for column, groups in of_column.items())
         rules = [(column, rule) for column, rule in decided if rule is not None]
         rules.sort(key=lambda each: each[1] is not MixingRule.RANGE)
         for column, rule in rules[:_MAX_FINDINGS]:
-            yield report_mixing(
+            yield build_mixing_finding(
                 rule,
                 of_column[column],
                 measured=measured,
@@ -169,7 +178,7 @@ def _findings(
 
 
 class _SingleGroups:
-    """Statistics of single groups, each name once, within bounds of their number and cost."""
+    """Collection of statistics of single groups, limited in number and cost, each name once."""
 
     def __init__(self, table: DataTable, found: _Summaries) -> None:
         self.specs: dict[str, StatisticSpec] = {}
@@ -177,7 +186,7 @@ class _SingleGroups:
         self._sortable = _MAX_SORTED * table.rows
 
     def add(self, name: str, base: StatisticSpec, column: str, value: str) -> None:
-        """Add the statistic of a group, unless there is no such group."""
+        """Add the statistic of a group, unless there is no such group or a limit is reached."""
         groups = self._found.get((base.column or "", column), ())
         group = next((each for each in groups if str(each.value) == value), None)
         is_full = len(self.specs) == _MAX_OF_GROUPS
@@ -191,9 +200,9 @@ class _SingleGroups:
         self.specs[name] = DerivedSpec(**{**dict(base), "name": name, "where": (where,)})
 
 
-def mixing_problem(spec: StatisticSpec, finding: MixedGroups) -> DataProblem:
-    """Return the problem of a statistic that is not computed; it quotes no cell."""
-    example = name_of_group(spec.name, finding.column, "…")
+def build_mixing_problem(spec: StatisticSpec, finding: MixedGroups) -> DataProblem:
+    """Return the problem of a statistic that is not computed because of a finding; it quotes no cell."""
+    example = format_group_claim_name(spec.name, finding.column, "…")
     message = f"{quote_name_for_message(finding.measured)} has groups by {quote_name_for_message(finding.column)}"
     return DataProblem(
         code=MIXED_GROUPS,

@@ -15,7 +15,7 @@ from aex_models.domains import Domain, ValueRange
 from aex_models.examination import DomainViolation, Examination, Reconciliation, ReconciliationStatus
 from aex_models.numbers import format_as_written
 from aex_models.science import Science
-from aex_outcomes.science.mixed import format_mixing, hide_group
+from aex_outcomes.science.mixed import format_mixing, hide_group_value
 from aex_outcomes.science.peer_review_fence import Fence, truncate_middle
 from aex_outcomes.science.peer_review_port import ReviewBrief, ReviewedFile
 
@@ -77,7 +77,7 @@ def _quote(text: str) -> str:
 
 def _displayed_name(name: str, brief: ReviewBrief) -> str:
     """Return the name of a statistic; without its group, a cell of the data, unless the agent claimed it."""
-    return name if name in brief.claims else hide_group(name)
+    return name if name in brief.claims else hide_group_value(name)
 
 
 def _describe_reconciliation(each: Reconciliation, name: str) -> str:

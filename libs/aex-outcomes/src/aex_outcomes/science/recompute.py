@@ -11,10 +11,10 @@ from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.file_selection import NoUsableFile, as_data_problem, prefer_consumer_files, select_file
 from aex_outcomes.science.mixed_statistics import (
     MixingPolicy,
-    group_claims,
-    measured_columns,
-    mixing_problem,
-    plan_groups,
+    build_mixing_problem,
+    find_group_claims,
+    list_measured_columns,
+    plan_group_statistics,
 )
 from aex_outcomes.science.reconcile import RoundingScale
 from aex_outcomes.science.source_files import SourceFile
@@ -109,8 +109,8 @@ def _compute_from_file(
     file: OpenedFile, specs: Sequence[StatisticSpec], mixing: MixingPolicy, mixed: list[MixedGroups]
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
     """Yield the result of each statistic, then of those of single groups; add findings to `mixed`."""
-    claims = group_claims(mixing, file, specs)
-    measured = measured_columns(specs, claims)
+    claims = find_group_claims(mixing, file, specs)
+    measured = list_measured_columns(specs, claims)
     columns = {*measured, *(name for spec in specs for name in spec.needed_columns)}
     texts = {each.column for spec in specs for each in spec.filters if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}
@@ -118,13 +118,13 @@ def _compute_from_file(
     results: dict[str, ComputedStatistic] = {}
     try:
         with file.load_table(columns, texts, with_groups=bool(measured)) as table:
-            plan = plan_groups(table, file, specs, claims, mixing)
+            plan = plan_group_statistics(table, file, specs, claims, mixing)
             mixed += plan.findings
             for spec in (*specs, *plan.added):
                 key = spec.model_dump_json(exclude={"name", "artifact", "tolerance"})
                 try:
                     if spec.name in plan.withheld:
-                        yield spec, mixing_problem(spec, plan.withheld[spec.name])
+                        yield spec, build_mixing_problem(spec, plan.withheld[spec.name])
                         continue
                     results[key] = results.get(key) or compute_statistic(table, spec)  # claims may repeat a statistic
                 except DataError as error:

@@ -38,7 +38,7 @@ class CheckFindings:
 
 
 def classify_problems(problems: Iterable[Problem]) -> CheckFindings:
-    """Return validation problems as findings: semantic within `success_criteria`, else of shape."""
+    """Sort validation problems: those within `success_criteria` are semantic, others of shape."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
     return CheckFindings(inside, tuple(each for each in listed if not _in_criteria(each.path)))

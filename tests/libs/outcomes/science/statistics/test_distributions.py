@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_outcomes.science.statistics.distributions import exact_tail, two_sided_p
+from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail, student_two_sided_p
 
 _DIGITS = 330
 """Enough for 1 − A, where A is 1 to 300 digits."""
@@ -33,37 +33,39 @@ def exact_p(t: float, even_degrees: int) -> float:
 def test_p_values_equal_the_exact_series_down_to_the_far_tail(t: float, degrees: int) -> None:
     expected = exact_p(t, degrees)
     assert expected > 1e-300
-    assert two_sided_p(t, degrees) == two_sided_p(-t, degrees) == pytest.approx(expected, rel=1e-11, abs=0)
+    assert (
+        student_two_sided_p(t, degrees) == student_two_sided_p(-t, degrees) == pytest.approx(expected, rel=1e-11, abs=0)
+    )
 
 
 @pytest.mark.parametrize(("t", "degrees"), [(1e30, 10), (1e150, 2), (1e16, 18), (2e6, 50), (95.0, 400)])
 def test_p_values_as_small_as_1e_300_keep_nine_digits(t: float, degrees: int) -> None:
     expected = exact_p(t, degrees)
     assert 0 < expected < 1e-100
-    assert two_sided_p(t, degrees) == pytest.approx(expected, rel=1e-9, abs=0)
+    assert student_two_sided_p(t, degrees) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_p_values_of_one_degree_are_those_of_cauchy() -> None:
     for t in (1e-300, 1e-9, 0.5, 1.0, 3.0, 1e9, 1e200, 1e300):
-        assert two_sided_p(t, 1) == pytest.approx(2 / math.pi * math.atan(1 / t), rel=1e-12, abs=0)
+        assert student_two_sided_p(t, 1) == pytest.approx(2 / math.pi * math.atan(1 / t), rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("t", [1.3, 6.0, 37.0])
 def test_p_values_of_many_degrees_keep_nine_digits(t: float) -> None:
     expected = exact_p(t, 100_000)
-    assert two_sided_p(t, 100_000) == pytest.approx(expected, rel=1e-10, abs=0)
-    assert two_sided_p(t, 100_000.5) == pytest.approx(expected, rel=1e-2, abs=0)
+    assert student_two_sided_p(t, 100_000) == pytest.approx(expected, rel=1e-10, abs=0)
+    assert student_two_sided_p(t, 100_000.5) == pytest.approx(expected, rel=1e-2, abs=0)
 
 
 def test_p_values_at_the_ends_are_one_and_zero() -> None:
-    assert two_sided_p(0.0, 5) == 1
-    assert two_sided_p(1e-200, 5) == pytest.approx(1)
-    assert two_sided_p(60.0, 1e6) == 0  # below the smallest double
+    assert student_two_sided_p(0.0, 5) == 1
+    assert student_two_sided_p(1e-200, 5) == pytest.approx(1)
+    assert student_two_sided_p(60.0, 1e6) == 0  # below the smallest double
 
 
 @given(st.floats(0, 40), st.floats(1, 3_000))
 def test_p_values_of_fractional_degrees_equal_scipys(t: float, degrees: float) -> None:
-    assert two_sided_p(t, degrees) == pytest.approx(2 * scipy.stats.t.sf(t, degrees), rel=1e-9, abs=1e-300)
+    assert student_two_sided_p(t, degrees) == pytest.approx(2 * scipy.stats.t.sf(t, degrees), rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize(("small", "large"), [(1, 1), (1, 6), (2, 2), (2, 7), (3, 5), (4, 4), (5, 6)])
@@ -72,7 +74,7 @@ def test_tails_count_every_arrangement(small: int, large: int) -> None:
     found = Counter(sum(chosen) - small * (small - 1) // 2 for chosen in ranks)
     total = math.comb(small + large, small)
     for u in range(small * large + 1):
-        assert exact_tail(u, small, large) == Fraction(sum(found[each] for each in range(u + 1)), total)
+        assert mannwhitney_lower_tail(u, small, large) == Fraction(sum(found[each] for each in range(u + 1)), total)
 
 
 @given(st.integers(1, 8), st.integers(0, 40), st.floats(0, 1))
@@ -82,7 +84,7 @@ def test_tails_equal_scipys(small: int, more: int, share: float) -> None:
     first = values_above(u, small, large)
     expected = scipy.stats.mannwhitneyu(first, range(large), alternative="less", method="exact")
     assert expected.statistic == u
-    assert float(exact_tail(u, small, large)) == pytest.approx(expected.pvalue, rel=1e-9)
+    assert float(mannwhitney_lower_tail(u, small, large)) == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 def values_above(u: int, small: int, large: int) -> list[float]:
@@ -94,11 +96,11 @@ def values_above(u: int, small: int, large: int) -> list[float]:
 def test_tails_of_a_small_group_beside_millions_take_no_time() -> None:
     small, large = 8, 5_000_000
     started = time.process_time()
-    half = exact_tail(small * large // 2, small, large)
-    quantile = exact_tail(round(small * large * 0.3), small, large)
+    half = mannwhitney_lower_tail(small * large // 2, small, large)
+    quantile = mannwhitney_lower_tail(round(small * large * 0.3), small, large)
     assert time.process_time() - started < 2
     assert float(half) == pytest.approx(0.5, abs=1e-6)
     z = 0.2 * small * large / math.sqrt(small * large * (small + large + 1) / 12)
     assert float(quantile) == pytest.approx(math.erfc(z / math.sqrt(2)) / 2, rel=0.1)
-    assert exact_tail(-1, small, large) == 0
-    assert exact_tail(small * large, small, large) == 1
+    assert mannwhitney_lower_tail(-1, small, large) == 0
+    assert mannwhitney_lower_tail(small * large, small, large) == 1

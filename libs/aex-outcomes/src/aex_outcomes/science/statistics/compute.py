@@ -20,7 +20,7 @@ from aex_outcomes.science.statistics.column_values import (
     require_readable_cells,
     select_values_into_table,
 )
-from aex_outcomes.science.statistics.distributions import two_sided_p
+from aex_outcomes.science.statistics.distributions import student_two_sided_p
 from aex_outcomes.science.statistics.hypothesis_tests import (
     count_discoveries,
     largest_adjustment_error,
@@ -86,7 +86,7 @@ def _compare_groups(stat: Statistic, first: ColumnValues, second: ColumnValues) 
         return ComputedStatistic(ranks.two_sided_p(), p_value_rounding_scale())
     welch = welch_test(first, second)
     if stat is Statistic.WELCH_P:
-        return ComputedStatistic(two_sided_p(welch.t, welch.degrees_of_freedom), p_value_rounding_scale())
+        return ComputedStatistic(student_two_sided_p(welch.t, welch.degrees_of_freedom), p_value_rounding_scale())
     largest = Fraction(max(first.max_abs, second.max_abs))
     return ComputedStatistic(welch.t, compute_pair_rounding_scale(largest / welch.standard_error))
 

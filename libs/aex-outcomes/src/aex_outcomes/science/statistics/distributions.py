@@ -22,7 +22,7 @@ _HALF_STEP_SERIES = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432)
 """Coefficients of a⁻¹, a⁻³, … in ln Γ(a + ½) − ln Γ(a) − ½ ln a."""
 
 
-def two_sided_p(t: float, degrees_of_freedom: float) -> float:
+def student_two_sided_p(t: float, degrees_of_freedom: float) -> float:
     """Return the two-sided p-value P(|T| ≥ |t|) of Student's t; 0 if it is below the smallest double."""
     ratio = abs(t) / math.sqrt(degrees_of_freedom)
     square = ratio * ratio  # infinite for a ratio above 1e154
@@ -65,7 +65,7 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
     raise AssertionError  # pragma: no cover
 
 
-def exact_tail(u: int, small: int, large: int) -> Fraction:
+def mannwhitney_lower_tail(u: int, small: int, large: int) -> Fraction:
     """Return the probability that Mann–Whitney's U is at most `u`, for groups of two sizes without ties.
 
     `small`, `large`: sizes of the groups. Takes 2^`small` steps.

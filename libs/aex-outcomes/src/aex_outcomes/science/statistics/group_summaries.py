@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aex_outcomes.science.mixed import Group, GroupValue, large_groups
+from aex_outcomes.science.mixed import Group, GroupValue, select_comparable_groups
 from aex_outcomes.science.tables.cells import DataTable, GroupColumn
 
 _MAX_EXPONENT = 1000
@@ -14,7 +14,7 @@ _MAX_EXPONENT = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A column of numbers with its large groups; `exponent` scales its numbers to at most 1."""
+    """Column of numbers with its comparable groups; 2^`exponent` scales its numbers to at most 1."""
 
     number: str
     groups: tuple[GroupValue, ...]
@@ -22,9 +22,10 @@ class _Measured:
 
 
 def summarize_groups(table: DataTable, measured: Sequence[str], column: GroupColumn) -> dict[str, tuple[Group, ...]]:
-    """Return the large groups of each measured column whose numbers they cover.
+    """Summarise the numbers of each measured column by groups; omit columns without comparable groups.
 
-    Means and deviations are computed in doubles: they decide and inform, and no claim is compared with them.
+    `column`: column of the groups. Means and deviations are computed in doubles, because no claim is compared with
+    them.
     """
     found = _find_large_groups(table, measured, column)
     if not found:
@@ -53,7 +54,7 @@ def _find_large_groups(table: DataTable, measured: Sequence[str], column: GroupC
     for at, (name, number) in enumerate(numbers.items()):
         sizes = {code: counts[2 * at] for code, *counts in rows}
         by_value: Mapping[GroupValue, int] = {value: sizes[code] for code, value in column.values.items()}
-        groups = large_groups(by_value, sum(sizes.values()))
+        groups = select_comparable_groups(by_value, sum(sizes.values()))
         if groups:
             largest = max(counts[2 * at + 1] or 0.0 for _, *counts in rows)
             exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, math.frexp(largest)[1]))

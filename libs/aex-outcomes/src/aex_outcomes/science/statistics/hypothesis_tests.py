@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.statistics.column_values import ColumnValues, select_values_into_table
-from aex_outcomes.science.statistics.distributions import exact_tail
+from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail
 from aex_outcomes.science.statistics.moments import as_double, exact_mean, scaled_variance
 from aex_outcomes.science.tables.cells import DataTable
 from aex_outcomes.science.tables.file_checks import DataError
@@ -75,7 +75,9 @@ class MannWhitneyTest:
         pairs, total = first * second, first + second
         if not self.tie_term and min(self.counts) <= _LARGEST_EXACT:
             smaller_u = min(self.doubled_u, 2 * pairs - self.doubled_u) // 2
-            return as_double(min(Fraction(1), 2 * exact_tail(smaller_u, min(self.counts), max(self.counts))))
+            return as_double(
+                min(Fraction(1), 2 * mannwhitney_lower_tail(smaller_u, min(self.counts), max(self.counts)))
+            )
         unequal = total + 1 - Fraction(self.tie_term, total * (total - 1))
         if not unequal:
             raise DataError("undefined", "all values of both groups are equal: the test has no p-value")

@@ -1,6 +1,6 @@
-"""Codes of columns with few values: one byte a row, by which rows are grouped.
+"""Codes for the values of columns with few values: one byte per row, by which rows are grouped.
 
-They are assigned while a file is read, because a second pass over millions of rows would exceed the time limit.
+Codes are assigned while a file is read, because a second pass over millions of rows would exceed the time limit.
 """
 
 import re
@@ -10,13 +10,13 @@ from aex_models.statistics import BLANKS, MISSING_WORDS
 from aex_outcomes.science.tables.cells import NESTED_MARK, NOT_FINITE_WORDS, TEXT_MARK, GroupColumn
 
 MAX_CANDIDATES = 100
-"""Columns of a file, from the left, that are looked at."""
+"""Maximum columns of a file, from the left, that are encoded."""
 MAX_VALUES = 90
-"""Different cells of a column, each with a printable ASCII character as its code."""
+"""Maximum different cells of a column; the code of each is a printable ASCII character."""
 MAX_LENGTH = 100
-"""Characters of a value."""
+"""Maximum characters of a value."""
 MAX_DIGITS = 15
-"""Characters of an integer."""
+"""Maximum characters of an integer."""
 FIRST_CODE = 33
 _INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MAX_DIGITS}}}(\.0*)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -26,13 +26,13 @@ class GroupEncoder:
     """Encoder of the first columns of a text file; a column with too many values is dropped while reading."""
 
     def __init__(self, names: Sequence[str], *, has_marks: bool = False) -> None:
-        """`has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`."""
+        """Start with the names of all columns. `has_marks`: the cells use `TEXT_MARK` and `NESTED_MARK`."""
         self.names = tuple(names[:MAX_CANDIDATES])
         self._has_marks = has_marks
         self._codes: list[dict[str, str] | None] = [{} for _ in self.names]
 
     def encode(self, columns: Sequence[Sequence[str]]) -> list[str | None]:
-        """Return a character for each row of each candidate; None for a dropped one."""
+        """Return a string with a code for each row of the batch, by column; None for a dropped column."""
         return [self._encode(index, cells) for index, cells in enumerate(columns)]
 
     def _encode(self, index: int, cells: Sequence[str]) -> str | None:
@@ -47,7 +47,7 @@ class GroupEncoder:
         return "".join(map(codes.__getitem__, cells))
 
     def build_columns(self) -> dict[str, GroupColumn]:
-        """Return the columns of integers or texts that are left."""
+        """Return the encoded columns of integers or texts, by name, with the value of each code."""
         found = {}
         for index, (name, codes) in enumerate(zip(self.names, self._codes, strict=True)):
             cells = {ord(code): cell for cell, code in (codes or {}).items()}
@@ -58,7 +58,7 @@ class GroupEncoder:
 
 
 def _values(cells: Mapping[int, str], *, has_marks: bool) -> dict[int, int | str]:
-    """Return the values of a column of integers or texts by their codes; none for any other column."""
+    """Return the value of each code if the column has only integers or texts, else nothing."""
     bare = {code: cell.strip(BLANKS) for code, cell in cells.items()}
     present = {code: cell for code, cell in bare.items() if cell not in MISSING_WORDS}
     values: dict[int, int | str]

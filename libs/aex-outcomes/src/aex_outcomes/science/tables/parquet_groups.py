@@ -1,4 +1,4 @@
-"""Columns of few values in a Parquet file, by which its rows can be grouped."""
+"""Columns with few values in a Parquet file, by which its rows can be grouped."""
 
 # ruff: noqa: S608 SQL is put together from this package's own words; names and values go as parameters
 
@@ -13,28 +13,29 @@ from aex_outcomes.science.tables.parquet import INTEGER_TYPES, is_text_type, par
 
 _SAMPLE_ROWS = 20_000
 _MAX_CELLS = 50_000_000
-"""Cells that are compared to find all values: about two seconds."""
+"""Maximum of cells that are read to find all values: takes about two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetGroups:
-    """The different texts of a column; `index` is its index in the file."""
+    """Column by which rows can be grouped, with its different values as texts."""
 
     index: int
+    """Index of the column in the file."""
     texts: tuple[str, ...]
     is_integer: bool
 
     @property
     def values(self) -> dict[int, int | str]:
-        """Return the value of each code, which is the position of its text, from 1."""
+        """Return the present values by code; a code is the position of its text, from 1."""
         coded = enumerate(self.texts, start=1)
         return {code: int(text) if self.is_integer else text for code, text in coded if text not in MISSING_WORDS}
 
 
-def find_groups(database: LockedDatabase, path: str, types: Sequence[str]) -> list[ParquetGroups]:
-    """Return the columns of integers or texts with few values; none where memory does not suffice.
+def find_group_columns(database: LockedDatabase, path: str, types: Sequence[str]) -> list[ParquetGroups]:
+    """Find the columns of integers or texts with few different values; none if memory does not suffice.
 
-    Raises `DataError` when no time is left.
+    Raises `DataError` if no time is left.
     """
     try:
         return list(_find_groups(database, path, types))
@@ -45,7 +46,7 @@ def find_groups(database: LockedDatabase, path: str, types: Sequence[str]) -> li
 
 
 def group_text_sql(index: int, types: Sequence[str]) -> str:
-    """Return SQL for the trimmed text of a cell, cut beyond `MAX_LENGTH`."""
+    """Return SQL for the trimmed text of a column's cell, cut to one character over `MAX_LENGTH`."""
     text = f"CAST(c{index} AS VARCHAR)"
     return text if types[index] in INTEGER_TYPES else f"left(trim({text}, ' ' || chr(9)), {MAX_LENGTH + 1})"
 

@@ -158,7 +158,7 @@ class OpenedFile:
         indexes = [every.index(name) for name in names]
         is_integer = [types[index] in parquet.INTEGER_TYPES for index in indexes]
         try:
-            groups = parquet_groups.find_groups(database, self._path, types) if with_groups else []
+            groups = parquet_groups.find_group_columns(database, self._path, types) if with_groups else []
             texts = [parquet_groups.group_text_sql(each.index, types) for each in groups]
             database.fetch_rows(create_cells_table_sql(is_integer, len(groups)))
             insert = parquet.insert_parquet_cells_sql(types, indexes, with_text, self._limits.max_rows + 1, texts)
