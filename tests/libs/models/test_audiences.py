@@ -19,6 +19,7 @@ from aex_models.examination import (
     DomainViolation,
     Examination,
     Fault,
+    FileColumns,
     MixedGroups,
     Recomputed,
     ValueMismatch,
@@ -46,6 +47,9 @@ WITHHELD = {
     ("LedgerTransaction", "booking"),
     # For reviewers.
     ("Examination", "files"),
+    *(("FileColumns", name) for name in FileColumns.model_fields),
+    # It controls the feedback alone.
+    ("ScienceResult", "review_quotes"),
     ("OutcomeRecord", "paid_by_correction"),
 }
 

@@ -1,8 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aex_models.examination import DataProblem, GroupSummary, MixedGroups, MixingRule
 from aex_models.results import Verdict, VerificationResult
-from aex_models.science import GateReason, ScienceResult
+from aex_models.science import GateReason, ReviewQuotes, ScienceResult
 from aex_models.statistics import Filter, FilterOp
 from aex_models.work import FeedbackLevel
 from aex_outcomes.feedback import derive_rejection_code, render_feedback, summarize_rejection
@@ -134,6 +136,29 @@ def test_an_agent_that_claimed_nothing_of_use_is_reported_what_to_claim() -> Non
         "- nothing_recomputed: claim at least one of: mean_fitness, std_fitness",
         "- statistic_not_claimed: claim each of: hits",
     ]
+
+
+def shared(quotes: ReviewQuotes, *issues: str) -> VerificationResult:
+    words = review(issues=issues, missing_for_conclusion=("a <plot>",), reasoning="hush", recommendation="reject")
+    reason = GateReason(code="review_rejected", message="A peer review found it wrong")
+    return rejected(science=concluded(False, reasons=(reason,), review=words, review_quotes=quotes))
+
+
+@pytest.mark.parametrize(
+    ("quotes", "expected"),
+    [(ReviewQuotes.NEVER, set()), (ReviewQuotes.AT_FULL, {"full"}), (ReviewQuotes.AT_CRITERIA, {"criteria", "full"})],
+)
+def test_shared_review_is_quoted_escaped_at_its_levels(quotes: ReviewQuotes, expected: set[str]) -> None:
+    seen = {level.value: feedback(shared(quotes, "no <control>"), level) for level in FeedbackLevel}
+    assert {level for level, text in seen.items() if "- review: no &lt;control&gt;" in text} == expected
+    assert {level for level, text in seen.items() if "missing for a conclusion: a &lt;plot&gt;" in text} == expected
+    assert not any("hush" in text for text in seen.values())
+
+
+@given(st.lists(st.text(max_size=700), max_size=20))
+def test_quotes_of_a_review_are_at_most_two_kilobytes(issues: list[str]) -> None:
+    quoted = [line for line in lines(shared(ReviewQuotes.AT_CRITERIA, *issues)) if line.startswith("- review:")]
+    assert len("\n".join(line.removeprefix("- ") for line in quoted).encode()) <= 2_000
 
 
 @pytest.mark.parametrize("level", list(FeedbackLevel))

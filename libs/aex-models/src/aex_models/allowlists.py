@@ -80,7 +80,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     cr.SuccessCriterion: _row("metric metric_type comparison threshold weight required bonus penalty scale"),
     sci.Science: _row(
         "original_goal question domain reviewer_sees_expected outcome_criteria output_constraints statistics data "
-        "checks strict",
+        "checks strict share_review",
         consumer="expected_outcome",
     ),
     sci.Constraint: _row("min max typical"),
@@ -155,6 +155,7 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
         parties="rule measured column artifact groups where statistics", consumer="secret", operator="secret"
     ),
     ex.GroupSummary: _row(parties="value n mean median"),
+    ex.FileColumns: _row(),
     ex.Examination: _allow_all_fields(ex.Examination),
     ex.Recomputed: _allow_all_fields(ex.Recomputed),
     ex.Reconciliation: _allow_all_fields(ex.Reconciliation),

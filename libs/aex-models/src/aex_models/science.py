@@ -40,6 +40,15 @@ class DataFile(Frozen):
     """Media type. Unset: by the name's ending (.csv, .tsv, .jsonl, .ndjson, .parquet)."""
 
 
+class ShareReview(StrEnum):
+    """The part of a peer review that feedback on a rejection quotes."""
+
+    NONE = "none"
+    """An empty part."""
+    ISSUES = "issues"
+    """The `issues` and `missing_for_conclusion` of the review."""
+
+
 class Science(Frozen):
     """A work's scientific requirements for a candidate."""
 
@@ -65,6 +74,8 @@ class Science(Frozen):
     """`value_ranges`, `recompute_statistics`, `peer_review`, `mixed_groups`, or names of the domain's sanity checks."""
     strict: StrictBool = True
     """True if a peer review between pass and rejection counts as a rejection."""
+    share_review: ShareReview = ShareReview.NONE
+    """Part of a peer review that rejections quote; with the consumer's secrets only at feedback level `full`."""
 
     @model_validator(mode="after")
     def _check_duplicates(self) -> "Science":
@@ -150,6 +161,17 @@ class GateReason(Frozen):
     """Explanation. It holds no value of the data and nothing of a peer review."""
 
 
+class ReviewQuotes(StrEnum):
+    """The feedback levels at which feedback quotes a peer review."""
+
+    NEVER = "never"
+    """At no level."""
+    AT_FULL = "at_full"
+    """The reviewer saw data or an expectation of the consumer's."""
+    AT_CRITERIA = "at_criteria"
+    """At level `criteria` and above."""
+
+
 class ScienceResult(Frozen):
     """The result of the science gate, which checks a candidate's claims by arithmetic and peer review."""
 
@@ -172,3 +194,5 @@ class ScienceResult(Frozen):
     """The peer review, made stricter where the arithmetic contradicts it."""
     review_failure: ReviewFailure | None = None
     reviewer: Reviewer | None = None
+    review_quotes: ReviewQuotes = ReviewQuotes.NEVER
+    """Levels at which feedback quotes the review."""

@@ -1,7 +1,8 @@
 """Feedback on a rejected candidate: compact, deterministic XML of at most 4 kB (spec file 3).
 
 Names, codes, and messages about the agent's own files appear at the levels `criteria` and `full`. Figures appear only
-at `full`. Of a peer review only the gate's result appears, because a judge's text may quote confidential data.
+at `full`. Of a peer review only the gate's result appears, because a judge's text may quote confidential data. Its
+issues appear where the work shares them.
 """
 
 import json
@@ -12,7 +13,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.examination import MIXED_GROUPS, DataProblem, DomainViolation, Fault, ValueMismatch
 from aex_models.numbers import is_finite_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionResult, VerificationResult
-from aex_models.science import GateReason, ScienceResult
+from aex_models.science import GateReason, ReviewQuotes, ScienceResult
 from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.formatting import (
@@ -36,6 +37,8 @@ REPEATED = "This candidate was rejected before: it was not judged again and used
 MAX_MESSAGE = 2_000
 """Maximum bytes of a verifier's own message."""
 _MAX_CODE, _MAX_LINE = 300, 1_200
+_MAX_REVIEW = 2_000
+"""Maximum bytes of a peer review that a rejection quotes, escaped."""
 _CLOSING = "</verification_rejected>"
 _TO_DO = {
     "nothing_recomputed": "claim at least one of",
@@ -58,7 +61,8 @@ def describe_science_rejection(result: VerificationResult | None, *, with_figure
     if result is None or result.science is None or not is_rejected_by_science(result):
         return []
     mixed = (format_mixing(each, with_groups=with_figures) for each in result.science.mixed_groups)
-    return [*_reasons(result.science, with_figures), *mixed, *_problems(result.science, with_figures)]
+    review = _quote_review(result.science, with_figures)
+    return [*_reasons(result.science, with_figures), *review, *mixed, *_problems(result.science, with_figures)]
 
 
 def format_mismatch(mismatch: ValueMismatch) -> str:
@@ -83,6 +87,21 @@ def _reasons(science: ScienceResult, in_full: bool) -> Iterator[str]:
             yield from (f"{DOMAIN_VIOLATION}: {format_violation(each)}" for each in science.domain_violations)
         else:
             yield _describe_reason(reason)
+
+
+def _quote_review(science: ScienceResult, in_full: bool) -> Iterator[str]:
+    """Yield issues and missing parts of a shared peer review, up to `_MAX_REVIEW` bytes as escaped text."""
+    least = ReviewQuotes.AT_FULL if in_full else ReviewQuotes.AT_CRITERIA
+    if science.review is None or science.review_quotes not in {least, ReviewQuotes.AT_CRITERIA}:
+        return
+    lines = [f"review: {text}" for text in science.review.issues]
+    lines += [f"review: missing for a conclusion: {text}" for text in science.review.missing_for_conclusion]
+    left = _MAX_REVIEW
+    for line in lines:
+        left -= len(escape_element_text(line, _MAX_LINE).encode()) + 1
+        if left < 0:
+            return
+        yield line
 
 
 def _describe_reason(reason: GateReason) -> str:

@@ -6,7 +6,7 @@ from aex_models.canonical import escape_pointer_segment
 from aex_models.criteria import SuccessCriterion
 from aex_models.domains import Domain
 from aex_models.examination import PEER_REVIEW, RECOMPUTE_STATISTICS, VALUE_RANGES
-from aex_models.science import Science
+from aex_models.science import Science, ShareReview
 from aex_models.work import LintWarning
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.metric_names import is_statistic_metric, parse_statistic_name
@@ -110,6 +110,8 @@ def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
         ("output_constraints", science.output_constraints, VALUE_RANGES in science.checks,
          f"{VALUE_RANGES} is not among the checks"),
         ("outcome_criteria", science.outcome_criteria, review, f"{PEER_REVIEW} is not among the checks"),
+        ("share_review", science.share_review is not ShareReview.NONE, review,
+         f"{PEER_REVIEW} is not among the checks"),
         ("strict", not science.strict, review, f"{PEER_REVIEW} is not among the checks"),
         ("expected_outcome", science.expected_outcome is not None, is_visible,
          "a reviewer alone could, with peer_review among the checks and reviewer_sees_expected"),

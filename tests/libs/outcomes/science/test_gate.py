@@ -5,15 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.examination import Examination, Fault, MismatchSeverity, Reconciliation, ValueMismatch
+from aex_models.examination import (
+    DataOwner,
+    Examination,
+    Fault,
+    FileColumns,
+    MismatchSeverity,
+    Reconciliation,
+    ValueMismatch,
+)
 from aex_models.science import (
+    DataFile,
     OutcomeVerdict,
     Recommendation,
     ReviewFailure,
+    ReviewQuotes,
     Science,
     ScienceResult,
     ScientificReview,
     ScientificValidity,
+    ShareReview,
 )
 from aex_outcomes.science.gate import RECOMMENDATIONS, VALIDITIES, VERDICTS, decide_science_result
 from aex_outcomes.science.peer_review_port import Reviewed
@@ -39,9 +50,27 @@ WRONG, NO_ANSWER, PARTIAL, ANSWERS = VERDICTS
 INVALID, QUESTIONABLE, VALID = VALIDITIES
 REJECT, REVISE, ACCEPT = RECOMMENDATIONS
 OTHER = "other"
+OWN_FILE = FileColumns(name="own.csv", owner=DataOwner.CONSUMER, columns=("x",))
 LOST = problem(Fault.PLATFORM)
 GOOD = examined(match())
 RULED_OUT = examined(match(), domain_violations=(violation(),))
+
+
+@pytest.mark.parametrize(
+    ("demands", "found", "quotes"),
+    [
+        ({}, {}, ReviewQuotes.NEVER),
+        ({"share_review": ShareReview.ISSUES}, {}, ReviewQuotes.AT_CRITERIA),
+        ({"share_review": ShareReview.ISSUES, "reviewer_sees_expected": True}, {}, ReviewQuotes.AT_FULL),
+        ({"share_review": ShareReview.ISSUES, "data": (DataFile(name="own.csv"),)}, {}, ReviewQuotes.AT_FULL),
+        ({"share_review": ShareReview.ISSUES}, {"files": (OWN_FILE,)}, ReviewQuotes.AT_FULL),
+    ],
+)
+def test_review_of_consumers_secrets_is_quoted_at_full_alone(
+    demands: dict[str, Any], found: dict[str, Any], quotes: ReviewQuotes
+) -> None:
+    result = decide_science_result(science(**demands), examined(match(), **found), statement())
+    assert result.review_quotes is quotes
 
 
 def codes(result: ScienceResult) -> list[str]:

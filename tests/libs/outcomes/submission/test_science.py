@@ -103,6 +103,22 @@ def test_unknown_check_is_reported_with_known_ones() -> None:
     assert without == "no_extreme_outliers is a sanity check of bioinformatics/DMS: set science.domain"
 
 
+@pytest.mark.parametrize("secret", [{"data": SOUND["data"]}, {"reviewer_sees_expected": True}])
+def test_review_of_secrets_is_shared_at_full_alone(secret: dict[str, Any]) -> None:
+    plain = {"question": "?", "share_review": "issues", "statistics": [MEAN], **REVIEWED}
+    assert found(work(science=plain), reviewer=True) == set()
+    leak = {("/science/share_review", "review_would_leak")}
+    for policy in ({}, {"verification": {"feedback": "none"}}, {"verification": {"feedback": "criteria"}}):
+        assert found(work(science={**plain, **secret}, **policy), reviewer=True) == leak
+    assert found(work(science={**plain, **secret}, verification={"feedback": "full"}), reviewer=True) == set()
+    assert found(work(science={**plain, **secret, "share_review": "none"}), reviewer=True) == set()
+
+
+def test_shared_review_needs_a_review_to_be_read() -> None:
+    answer = checked(work(science={"share_review": "issues", "output_constraints": {"x": {"min": 0}}}))
+    assert ("unread", "/science/share_review") in [(each.code, each.path) for each in answer.warnings]
+
+
 READERS = ("answers_question", "reasoning_sound", "scientific_validity", "review_confidence")
 
 

@@ -4,16 +4,18 @@ The examination's arithmetic may lower the grades of a review, and raises none. 
 is indeterminate whatever the arithmetic says: the candidate does not pass, and no attempt is counted.
 """
 
-from aex_models.examination import PEER_REVIEW, Examination
+from aex_models.examination import PEER_REVIEW, DataOwner, Examination
 from aex_models.science import (
     GateReason,
     OutcomeVerdict,
     Recommendation,
     ReviewFailure,
+    ReviewQuotes,
     Science,
     ScienceResult,
     ScientificReview,
     ScientificValidity,
+    ShareReview,
 )
 from aex_outcomes.science.arithmetic import Arithmetic, assess_arithmetic
 from aex_outcomes.science.peer_review_port import Reviewed
@@ -100,7 +102,16 @@ def decide_science_result(science: Science, examination: Examination, reviewed: 
         review=review,
         review_failure=failure,
         reviewer=peer_review.reviewer if peer_review else None,
+        review_quotes=_review_quotes(science, examination),
     )
+
+
+def _review_quotes(science: Science, examination: Examination) -> ReviewQuotes:
+    if science.share_review is ShareReview.NONE:
+        return ReviewQuotes.NEVER
+    owners = {each.owner for each in examination.files} | {each.owner for each in examination.recomputed}
+    is_confidential = science.data or science.reviewer_sees_expected or DataOwner.CONSUMER in owners
+    return ReviewQuotes.AT_FULL if is_confidential else ReviewQuotes.AT_CRITERIA
 
 
 def _decide(

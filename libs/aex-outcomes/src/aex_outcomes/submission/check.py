@@ -71,7 +71,7 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
     return (
         classify_problems(drop_duplicate_name_problems(shape))
         + sizes
-        + _semantic_findings(body, catalog, reviewer=reviewer)
+        + _semantic_findings(body, catalog, reviewer=reviewer, has_feedback=False)
     )
 
 
@@ -81,10 +81,11 @@ def _semantic_findings(
     *,
     reviewer: bool,
     uploaded: bool = True,
+    has_feedback: bool = True,
     parsed: SuccessCriteria | None = None,
 ) -> CheckFindings:
     criteria = check_body_criteria(body, catalog, has_reviewer=reviewer, parsed=parsed)
-    science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded)
+    science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded, has_feedback=has_feedback)
     return CheckFindings((*criteria, *check_evaluation_data(body, catalog), *science))
 
 

@@ -18,9 +18,10 @@ from aex_models.examination import (
     RECOMPUTE_STATISTICS,
     DataOwner,
 )
+from aex_models.science import ShareReview
 from aex_models.statistics import StatisticSpec
 from aex_models.validation_messages import format_suggestion
-from aex_models.work import Problem
+from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.metric_names import parse_statistic_name
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
@@ -38,12 +39,17 @@ _MAX_CHECKED = 100
 
 
 def check_science(
-    body: Mapping[str, Any], catalog: Catalog, *, has_reviewer: bool, needs_upload: bool = True
+    body: Mapping[str, Any],
+    catalog: Catalog,
+    *,
+    has_reviewer: bool,
+    needs_upload: bool = True,
+    has_feedback: bool = True,
 ) -> Iterator[Problem]:
     """Yield the problems that prevent this installation from verifying the `science` of a request's body.
 
     `has_reviewer`: peer reviews are available here. `needs_upload`: raw data must have been uploaded, and be named by
-    their digest.
+    their digest. `has_feedback`: an agent reads feedback on rejections, as in a work.
     """
     science = body.get("science")
     if science is None:
@@ -59,6 +65,8 @@ def check_science(
         yield Problem(path=f"{SCIENCE}/domain", code="unknown_domain", message=message)
     domain = catalog.resolve_domain(_text(domain_name), _text(body.get("domain")))
     yield from _check_problems(science, domain, catalog, has_reviewer=has_reviewer)
+    if has_feedback:
+        yield from _sharing_problems(science, body.get("verification"))
     yield from _statistic_problems(first_list_items(science, "statistics"))
     yield from check_data_files(first_list_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
 
@@ -142,6 +150,18 @@ def _check_problems(
             yield Problem(path=f"{path}/{position}", code="check_missing", message=message)
         elif check not in CHECKS:
             yield from _sanity_check_problems(check, f"{path}/{position}", domain, catalog)
+
+
+def _sharing_problems(science: Mapping[str, Any], verification: Any) -> Iterator[Problem]:
+    """Yield the problem of a shared review that could quote secrets below feedback level `full`."""
+    level = verification.get("feedback") if isinstance(verification, Mapping) else None
+    secrets = [name for name in ("data", "reviewer_sees_expected") if science.get(name)]
+    if science.get("share_review") == ShareReview.ISSUES and secrets and level != FeedbackLevel.FULL:
+        message = (
+            f"A review may quote what science.{secrets[0]} shows to the reviewer: set verification.feedback to full, "
+            "or leave share_review out"
+        )
+        yield Problem(path=f"{SCIENCE}/share_review", code="review_would_leak", message=message)
 
 
 def _sanity_check_problems(check: str, path: str, domain: Domain | None, catalog: Catalog) -> Iterator[Problem]:
