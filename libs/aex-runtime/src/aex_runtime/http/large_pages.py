@@ -72,17 +72,17 @@ class LongStrings:
         """Return the JSON text with the kept strings in place of their placeholders."""
         return b"".join(self._pieces(content))
 
-    def measure_restored(self, content: bytes) -> int:
-        """Return the bytes of the JSON text with the kept strings in it."""
+    def restored_size(self, content: bytes) -> int:
+        """Return how many bytes the JSON text has with the kept strings in place of their placeholders."""
         return sum(map(len, self._pieces(content)))
 
     @property
     def count(self) -> int:
-        """Return the number of kept strings."""
+        """Number of strings kept so far. They are numbered from 0 in this order."""
         return len(self._strings)
 
-    def drop_unused(self, numbers: range, content: bytes) -> None:
-        """Free the memory of those strings whose placeholders the JSON text does not have."""
+    def free_unused(self, numbers: range, content: bytes) -> None:
+        """Free the memory of the strings with these numbers, unless the JSON text has their placeholders."""
         for number in numbers:
             if b'"%s-%d"' % (self._token.encode(), number) not in content:
                 self._strings[number] = memoryview(b"")
@@ -173,7 +173,7 @@ class PageReader:
         return (await self.decode_with_strings(table, document))[0]
 
     async def decode_with_strings(self, table: Table[M], document: Document) -> tuple[M, range]:
-        """Return the record of a loaded document, and the numbers of its long strings."""
+        """Return the record of a loaded document, and the numbers of its long strings that are kept apart."""
         strings = self._strings
         if strings is None:
             return await self.run_in_thread_if_large(lambda: table.decode(document).record), range(0)
@@ -185,14 +185,14 @@ class PageReader:
 
         return await self.run_in_thread_if_large(decode)
 
-    def drop_unused_strings(self, strings: range, content: bytes) -> None:
-        """Free the memory of a record's long strings, except those in its rendered JSON."""
+    def free_unused_strings(self, numbers: range, rendered_json: bytes) -> None:
+        """Free the memory of the strings with these numbers that a record's rendered JSON does not use."""
         if self._strings is not None:
-            self._strings.drop_unused(strings, content)
+            self._strings.free_unused(numbers, rendered_json)
 
-    def measure_json(self, content: bytes) -> int:
-        """Return the bytes of a rendered record's JSON, with its long strings."""
-        return len(content) if self._strings is None else self._strings.measure_restored(content)
+    def json_size(self, content: bytes) -> int:
+        """Return how many bytes a record's rendered JSON has with its long strings."""
+        return len(content) if self._strings is None else self._strings.restored_size(content)
 
     async def encode_json(self, content: Any) -> bytes:
         """Return the JSON of the rendered page, with the long strings; in a thread if the page is large."""

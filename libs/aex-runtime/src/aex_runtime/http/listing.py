@@ -38,15 +38,19 @@ class Listing(Generic[M]):
     bounds: tuple[Bound, ...] = ()
     matches: Callable[[M], bool] = field(default=lambda _: True)
     hidden_bytes: int | None = None
-    """Bytes that a record counts for what its reader may not see, however much it is; None: the reader sees all.
+    """Bytes that each record counts for parts that its reader may not see; None: the reader sees all.
 
-    Else the end of a page would reveal the size of hidden parts. Records are then counted after they were rendered.
+    It is a constant: otherwise the end of a page would reveal the size of hidden parts. Such records are counted after
+    they were rendered.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Partial(Generic[T]):
-    """A rendered record with hidden parts: the page counts what its reader sees, and `hidden_bytes`."""
+    """A rendered record, of which the reader may not see some parts.
+
+    The page counts the bytes of the rendered record and the listing's `hidden_bytes`.
+    """
 
     item: T
 
@@ -117,7 +121,7 @@ async def _render(
 ) -> tuple[tuple[T, ...], int]:
     """Return the rendered record and the bytes that it counts.
 
-    There is no record if it was deleted or does not match.
+    The tuple is empty if the record was deleted or does not match.
     """
     table, before = listing.table, reader.size
     loaded = await reader.load_body(table.collection, document)
@@ -125,14 +129,14 @@ async def _render(
         return (), listing.hidden_bytes or 0
     record, strings = await reader.decode_with_strings(table, loaded)
     if not listing.matches(record):
-        reader.drop_unused_strings(strings, b"")
+        reader.free_unused_strings(strings, b"")
         return (), reader.size - before if listing.hidden_bytes is None else listing.hidden_bytes
     rendered = await render(reader, record)
     if not isinstance(rendered, Partial):
         return (rendered,), reader.size - before
     content = await reader.run_in_thread_if_large(lambda: to_json(rendered.item))
-    reader.drop_unused_strings(strings, content)
-    return (rendered.item,), (listing.hidden_bytes or 0) + reader.measure_json(content)
+    reader.free_unused_strings(strings, content)
+    return (rendered.item,), (listing.hidden_bytes or 0) + reader.json_size(content)
 
 
 async def _merge(store: Store, listing: Listing[M], paging: PageRequest) -> AsyncGenerator[Document, None]:

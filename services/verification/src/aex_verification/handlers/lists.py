@@ -133,5 +133,5 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
     if loaded is None:
         return False
     record, strings = await pages.decode_with_strings(OUTCOMES, loaded)
-    pages.drop_unused_strings(strings, b"")
+    pages.free_unused_strings(strings, b"")
     return is_paid_for(record)
