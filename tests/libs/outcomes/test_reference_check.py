@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 from aex_models.criteria import SuccessCriteria
 from aex_models.evaluation import Evaluation
 from aex_outcomes import VerificationEngine
-from aex_outcomes.reference_check import build_reference_output, check_reference, warn_if_references_fail
+from aex_outcomes.reference_check import (
+    build_reference_output,
+    check_references_against_criteria,
+    warn_if_references_fail,
+)
 from aex_outcomes.sandbox.port import CodeFault, FaultKind, SandboxUnavailable
 from tests.libs.outcomes.engine.builders import criteria, criterion
 from tests.parts.verification import SimulatedSandbox
@@ -119,6 +123,8 @@ async def test_every_reference_is_as_close_to_itself_as_can_be(references: list[
 
 def test_it_is_a_job_of_a_worker_too() -> None:
     payload = {"success_criteria": criteria(LONG).model_dump(mode="json"), "evaluation": {"reference": REFERENCE}}
-    found = check_reference(payload)["warning"]
+    found = check_references_against_criteria(payload)["warning"]
     assert found["code"] == "reference_fails_criteria"
-    assert check_reference({**payload, "evaluation": {}, "input": {}, "config": None}) == {"warning": None}
+    assert check_references_against_criteria({**payload, "evaluation": {}, "input": {}, "config": None}) == {
+        "warning": None
+    }

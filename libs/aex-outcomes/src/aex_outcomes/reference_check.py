@@ -21,7 +21,7 @@ _OUTPUT_METRICS = frozenset({"matches_schema", "has_required_fields"})
 """Metrics of parts of an output that a text reference does not have."""
 
 
-def check_reference(payload: dict[str, Any]) -> dict[str, Any]:
+def check_references_against_criteria(payload: dict[str, Any]) -> dict[str, Any]:
     """Run `warn_if_references_fail` as the job of a confined worker.
 
     `payload`: `success_criteria`, `input`, `evaluation`, and `config`, the mapping of an `outcome-verification.yaml` or

@@ -27,7 +27,7 @@ from aex_verification.rules.verdicts import count_max_custom_runs, custom_time_l
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
-CHECK_REFERENCE = "aex_outcomes.reference_check:check_reference"
+CHECK_REFERENCE = "aex_outcomes.reference_check:check_references_against_criteria"
 WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
 """Modules that workers import before their first job, so that no candidate waits for it."""
 MAX_RESULT_BYTES = 16 * 1024 * 1024

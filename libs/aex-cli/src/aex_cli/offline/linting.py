@@ -23,7 +23,7 @@ from aex_outcomes.linter import lint
 from aex_outcomes.submission import check_submission
 from aex_runtime.commandline import print_error
 
-REFERENCE_JOB = "aex_outcomes.reference_check:check_reference"
+REFERENCE_JOB = "aex_outcomes.reference_check:check_references_against_criteria"
 CODE_JOB = "aex_outcomes.sandbox.dry_run:dry_run"
 _RUNS = 3
 """Number of runs of each custom metric: on an empty candidate, on the reference, and for its criteria."""

@@ -70,9 +70,10 @@ def assess_arithmetic(science: Science, examination: Examination) -> Arithmetic:
 
 
 def _mixed_claims(science: Science, examination: Examination) -> list[str]:
-    """Return the claims over a mixture that was not computed.
+    """Return the names of the statistics that may not be claimed because they mix groups of rows.
 
-    Where the work demands the check, also its own statistics over a mixture in a file of the agent's.
+    They are the default statistics that were not computed for this reason. If the work demands the check, they include
+    its own statistics that mix groups of an agent's file.
     """
     refused = [each.name for each in examination.problems if each.code == MIXED_GROUPS and each.name]
     if MIXED_GROUPS in science.checks:

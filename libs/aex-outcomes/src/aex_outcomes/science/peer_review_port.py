@@ -21,7 +21,7 @@ class ReviewedFile:
 
 
 def list_reviewed_files(examination: Examination, files: Iterable[tuple[str, DataOwner]]) -> tuple[ReviewedFile, ...]:
-    """Return the files, given by name and owner, with the columns that the examination read."""
+    """Describe files for a reviewer, by name and owner, with the columns that the examination read."""
     columns = {(each.name, each.owner): each.columns for each in examination.files}
     return tuple(ReviewedFile(name, owner, columns.get((name, owner), ())) for name, owner in files)
 

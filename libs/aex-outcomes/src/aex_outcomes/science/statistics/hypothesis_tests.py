@@ -115,9 +115,7 @@ def count_discoveries(p_values: ColumnValues, alpha: float) -> int:
 def largest_adjustment_error(p_values: ColumnValues, claimed: ColumnValues) -> float:
     """Return the largest difference of a claimed adjusted p-value from the one computed from `p_values`.
 
-    Both columns are in one table, whose rows have both.
-
-    Raises `DataError` for p-values outside [0, 1].
+    Both columns are in one table, whose rows have both. Raises `DataError` for p-values outside [0, 1].
     """
     _check_p_values(p_values)
     least = "min(scaled) OVER (ORDER BY i DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
@@ -127,9 +125,9 @@ def largest_adjustment_error(p_values: ColumnValues, claimed: ColumnValues) -> f
 
 
 def _ranked_sql(p_values: ColumnValues) -> str:
-    """Return SQL for the table's rows with rank i and p·(n/i).
+    """Return SQL for the table's rows with their rank `i` by p-value, and `scaled`, which is p·(n/i).
 
-    The adjusted value is the least of its own and of all larger ranks, and at most 1.
+    The adjusted p-value of a row is the least `scaled` of its own and all larger ranks, and at most 1.
     """
     name = p_values.name
     ranked = f"SELECT *, row_number() OVER (ORDER BY {name}) AS i FROM {p_values.table}"

@@ -107,7 +107,7 @@ class GroupColumn:
 
     @property
     def code_sql(self) -> str:
-        """Return SQL for the code."""
+        """Return SQL for the code of the row's value in this column."""
         return f"g{self.index}"
 
 

@@ -73,8 +73,8 @@ def insert_parquet_cells_sql(
     """Return SQL that copies columns of a Parquet file to the table `cells`, at most `max_rows` rows.
 
     `types`: SQL types of all columns of the file. `indexes`: the columns to copy. `with_text`: for each of these, true
-    to store its texts beside its numbers. `groups`: SQL of texts to store as codes. Each of these takes a parameter:
-    the list of texts in which its position is the code. The file's path is the last parameter.
+    to store its texts beside its numbers. `groups`: SQL of texts to store as codes. Each of these takes a parameter,
+    a list of texts: the code of a text is its position there. The file's path is the last parameter.
     """
     stored = [_stored_sql(f"c{index}", types[index], text) for index, text in zip(indexes, with_text, strict=True)]
     stored += [f"CAST(coalesce(list_position(?::VARCHAR[], {text}), 0) AS UTINYINT)" for text in groups]
