@@ -33,7 +33,7 @@ def build_dashboard() -> dict[str, Any]:
     return {"displayName": "AEX Outcomes", "mosaicLayout": {"columns": COLUMNS, "tiles": tiles}}
 
 
-def content() -> str:
+def build_file_text() -> str:
     """Return the text of `dashboards/overview.json`."""
     return json.dumps(build_dashboard(), indent=2) + "\n"
 
@@ -76,4 +76,4 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(content())
+    FILE.write_text(build_file_text())

@@ -25,10 +25,10 @@ def list_collections() -> tuple[Collection, ...]:
     return tuple(collection for service, own in OWN.items() for collection in (*own, *platform_collections(service)))
 
 
-def content() -> str:
+def build_file_text() -> str:
     """Return the text of `firestore.indexes.json`."""
     return json.dumps(build_index_file(list_collections()), indent=2) + "\n"
 
 
 if __name__ == "__main__":
-    FILE.write_text(content())
+    FILE.write_text(build_file_text())

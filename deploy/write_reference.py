@@ -14,8 +14,8 @@ Written by `make reference` from the code; edit the descriptions there. A dash i
 """
 
 
-def content() -> str:
-    """Return the text of the file. Raises `DescriptionMissing`, which says where a sentence is missing."""
+def build_file_text() -> str:
+    """Return the text of `reference.md`. Raises `DescriptionMissing` with the name that lacks one."""
     sections = [*list_grading(), *list_files(), *list_variables(), *list_measures()]
     links = "".join(f"- [{each.title}](#{_anchor(each.title)})\n" for each in sections)
     return "\n".join([_HEAD, links, *(each.markdown() for each in sections)])
@@ -26,4 +26,4 @@ def _anchor(title: str) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(content(), encoding="utf-8")
+    FILE.write_text(build_file_text(), encoding="utf-8")

@@ -31,7 +31,7 @@ def list_topology(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
     }
 
 
-def content() -> str:
+def build_file_text() -> str:
     """Return the text of `pubsub.json`."""
     return json.dumps(list_topology(), indent=2) + "\n"
 
@@ -52,4 +52,4 @@ def _seconds(duration: timedelta) -> int:
 
 
 if __name__ == "__main__":
-    FILE.write_text(content())
+    FILE.write_text(build_file_text())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deploy.write_dashboards import COLUMNS, FILE, content
+from deploy.write_dashboards import COLUMNS, FILE, build_file_text
 from tests.deploy.alarm_guide import ALARMS
 from tests.parts.promql import Metric, find_metrics, find_problems
 
@@ -36,7 +36,7 @@ ALARM_QUERIES = [figure["query"] for alarm in ALARMS for figure in alarm.get("fi
 
 
 def test_committed_file_equals_its_panels() -> None:
-    assert FILE.read_text() == content(), "the panels have changed: make dashboards"
+    assert FILE.read_text() == build_file_text(), "the panels have changed: make dashboards"
 
 
 def test_tiles_have_distinct_titles_known_kinds_and_fields() -> None:

@@ -12,7 +12,7 @@ from aex_runtime.store.table import Table
 from aex_settlement import repository as settlement
 from aex_verification import repository as verification
 from aex_work_publisher import repository as work_publisher
-from deploy.write_indexes import FILE, content, list_collections
+from deploy.write_indexes import FILE, build_file_text, list_collections
 from tests.parts.query_shapes import Shape, get_shape, has_index_for
 from tests.parts.recording import RecordingStore
 from tests.simulation.world import World
@@ -21,7 +21,7 @@ COMMITTED: IndexFile = json.loads(FILE.read_text())
 
 
 def test_committed_file_equals_the_declarations() -> None:
-    assert FILE.read_text() == content(), "the indexes have changed: make indexes"
+    assert FILE.read_text() == build_file_text(), "the indexes have changed: make indexes"
 
 
 def test_every_declared_index_is_in_the_file() -> None:

@@ -16,7 +16,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import BUILT_IN, OutcomeConfig
 from deploy.reference.fields import DescriptionMissing, describe_constants, describe_members, walk_fields
 from deploy.reference.tables import Section, table
-from deploy.write_reference import FILE, content
+from deploy.write_reference import FILE, build_file_text
 from tests.deploy.documents import EXAMPLE, NOT_OF_SERVICES, SOURCES, find_names
 from tests.parts.promql import Metric
 from tests.parts.settings_table import all_names, load_settings_table
@@ -32,7 +32,7 @@ def cells_of(heading: str) -> set[str]:
 
 
 def test_committed_file_equals_the_code() -> None:
-    assert content() == REFERENCE, "deploy/reference.md differs from the code; run: make reference"
+    assert build_file_text() == REFERENCE, "deploy/reference.md differs from the code; run: make reference"
 
 
 @pytest.mark.parametrize(

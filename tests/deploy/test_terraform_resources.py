@@ -11,7 +11,7 @@ from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, subscription_id
 from aex_verification.repository import ARTIFACTS_AREA
 from aex_work_publisher.repository import DATA_AREA, EVALUATION_AREA
 from deploy.write_indexes import OWN
-from deploy.write_topology import FILE, content
+from deploy.write_topology import FILE, build_file_text
 from tests.deploy.alarm_guide import ALARMS, GUIDE, heading_anchors
 from tests.deploy.terraform import TEXTS, load_resources
 from tests.parts.promql import parse_selectors
@@ -35,7 +35,7 @@ GRANTS = {
 
 
 def test_committed_topology_equals_the_declarations() -> None:
-    assert FILE.read_text() == content(), "the topics have changed: make topology"
+    assert FILE.read_text() == build_file_text(), "the topics have changed: make topology"
 
 
 def test_only_the_listed_rights_are_granted() -> None:

@@ -41,8 +41,8 @@ def test_the_suite_keeps_its_promises_under_many_faults(start: int) -> None:
 @pytest.mark.slow
 def test_seed_gives_the_same_run_in_a_process_that_hashes_otherwise() -> None:
     run_and_print = (
-        "from tests.simulation.runs.running import planned, result_of\n"
-        "result = result_of(planned(7))\n"
+        "from tests.simulation.runs.running import draw_plan, run_plan\n"
+        "result = run_plan(draw_plan(7))\n"
         "print(result.trace, sorted(result.counts.items()))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1"}

@@ -136,7 +136,7 @@ class LiveGate:
         return (await self._client.get_outcome(self._contract_id)).final_result
 
     async def load_attempt_counts(self, ctx: AgentContext) -> AgentContext:
-        """Return the context with the attempts and results that the platform knows, also of other loops."""
+        """Return the context with all attempts and results of the contract, including those of other loops."""
         contract, judged = await self.get_contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):
             record_judged_attempt(judged, attempt)

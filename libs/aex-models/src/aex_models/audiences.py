@@ -105,7 +105,7 @@ def _has_models(items: Iterable[Any]) -> bool:
 
 
 def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
-    """Return the undeclared fields of a model that permits them; none for an audience without any field."""
+    """Return the undeclared fields of an open model, if the audience may read any of its fields."""
     rows = ALLOWED[type(model)]
     extra = model.__pydantic_extra__ or {}
     return {name: dumped[name] for name in extra} if rows[audience.value] else {}

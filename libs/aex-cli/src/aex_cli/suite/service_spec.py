@@ -84,7 +84,7 @@ def build_suite_environment(inherited: Mapping[str, str], data_dir: Path, config
 def build_process_environment(
     spec: ServiceSpec, specs: Sequence[ServiceSpec], common: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the environment of one process: `common`, its address, services' URLs, its instance name.
+    """Return `common` with the address of one process, the URLs of services and an instance name.
 
     The URLs are those of the same replica. An instance name is set only for a store in the data directory, whose lock
     makes it unique. Several suites may share another store.

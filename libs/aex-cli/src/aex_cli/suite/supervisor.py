@@ -42,7 +42,7 @@ class Restarts:
         return replace(self, moments=(*recent, now))
 
     def pause_s(self, jitter: float) -> float:
-        """Return the seconds to wait before the latest restart.
+        """Return the seconds to wait before the restart that was recorded last.
 
         The pause doubles with each recent restart up to a limit; `jitter` in [0, 1) varies it by ±25 %.
         """
