@@ -1,9 +1,11 @@
 """Claims compared with raw data and domain, end to end: wrong ones are not paid, right ones are."""
 
 import json
+import math
 from typing import Any
 
 import pytest
+import scipy.stats
 
 from aex_models.work import FeedbackLevel
 from tests.e2e.conftest import EMBEDDED_ALONE
@@ -183,3 +185,48 @@ def test_unreadable_consumer_data_are_not_the_agents_fault(parties: Parties) -> 
     seen = parties.operator.read("verification", f"/v1/contracts/{contract_id}/attempts/{attempt_id}")
     assert (seen["counted"], seen["verdict"]) == (False, "indeterminate")
     assert {each["fault"] for each in seen["result"]["science"]["examination"]["problems"]} == {"platform"}
+
+
+@EMBEDDED_ALONE
+def test_claims_about_joined_groups_and_derived_columns_are_recomputed(parties: Parties) -> None:
+    truth = "mutant,control,arm\n" + "".join(f"M{each}A,{each},{'ab'[each % 2]}\n" for each in range(1, 41))
+    predicted = "mutant,treated\n" + "".join(f"M{each}A,{each * (2 + each % 2)}\n" for each in range(40, 0, -1))
+    digest = upload(parties.consumer, "work-publisher", truth.encode())
+    groups = [[{"column": "arm", "op": "eq", "value": arm}] for arm in "ab"]
+    science = {
+        "data": [{"name": "truth.csv", "sha256": digest}],
+        "joins": [{"name": "both", "left": "truth.csv", "right": "predicted.csv", "on": ["mutant"]}],
+        "derived": [{"artifact": "both", "column": "change", "expression": "log2(treated / control)"}],
+        "statistics": [
+            {"name": "mean_change", "stat": "mean", "column": "change", "artifact": "both"},
+            {"name": "p", "stat": "mannwhitney_p", "column": "change", "groups": groups, "artifact": "both"},
+        ],
+    }
+    judged = {"criteria": [CONSISTENT]}
+    contract_id = science_contract(parties, science, domain="general", success_criteria=judged)
+    sent = artifact(predicted, "predicted.csv")
+    p_value = float(scipy.stats.mannwhitneyu([1.0] * 20, [math.log2(3)] * 20).pvalue)
+    wrong = claim(parties, contract_id, {"mean_change": 1.0, "p": p_value}, sent)
+    assert wrong["verdict"] == "rejected"
+    found = science_of(parties.operator, contract_id, wrong["attempt_id"])
+    [mismatch] = found["value_mismatches"]
+    assert (mismatch["name"], mismatch["actual"]) == ("mean_change", pytest.approx((1 + math.log2(3)) / 2))
+    right = claim(parties, contract_id, {"mean_change": 1.2925, "p": p_value}, sent)
+    assert right["verdict"] == "passed"
+    recomputed = science_of(parties.operator, contract_id, right["attempt_id"])["examination"]["recomputed"]
+    assert {each["artifact"] for each in recomputed} == {"both"}
+    assert "1.2924" not in parties.agent.get("verification", f"/v1/contracts/{contract_id}/attempts").text
+
+
+@EMBEDDED_ALONE
+def test_malformed_tables_are_refused_with_pointer_and_fix(parties: Parties) -> None:
+    science = {
+        "joins": [{"name": "both", "left": "a.csv", "right": "b.csv", "on": ["k"], "how": "outer"}],
+        "derived": [{"column": "x", "expression": "__import__('os').system('id')"}],
+        "statistics": [{"name": "p", "stat": "welch_p", "column": "x"}],
+    }
+    answer = parties.consumer.post("work-publisher", "/v1/work", science_work(science))
+    assert answer.status_code == 422, answer.text
+    assert {each["path"] for each in answer.json()["errors"]} == {
+        "/science/joins/0/how", "/science/derived/0/expression", "/science/statistics/0",
+    }  # fmt: skip

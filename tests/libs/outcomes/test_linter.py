@@ -137,6 +137,10 @@ OWN_FILES = {"statistics": [{"name": "n", "stat": "count"}, {"name": "r", "stat"
              "domain": "bioinformatics/DMS"}  # fmt: skip
 DATA = {"data": [{"name": "own.csv", "sha256": "a" * 64}]}
 TRUE = {"metric_type": "boolean"}
+DERIVED = [{"column": "ratio", "expression": "x / y"}]
+JOINS = [{"name": "both", "left": "own.csv", "right": "agents.csv", "on": ["key"]}]
+LOG = {"column": "log_ratio", "expression": "log(ratio)"}
+RATIO = {"name": "mean", "stat": "mean", "column": "ratio"}
 
 
 def science(**fields: Any) -> Science:
@@ -205,6 +209,10 @@ def test_what_a_statistics_kind_rules_out_is_never_met() -> None:
         ({"checks": ["value_ranges"]}, None, ("unread", "/science/data")),
         ({"checks": ["recompute_statistics"], "output_constraints": {"n": {"min": 1}}}, None,
          ("unread", "/science/output_constraints")),
+        ({"checks": ["value_ranges"], "derived": DERIVED}, None, ("unread", "/science/derived")),
+        ({"derived": DERIVED}, None, ("unread", "/science/derived/0")),
+        ({"joins": JOINS}, None, ("unread", "/science/joins/0")),
+        ({"checks": ["value_ranges"], "joins": JOINS}, None, ("unread", "/science/joins")),
         ({"expected_outcome": 0}, None, ("unread", "/science/expected_outcome")),
         ({"expected_outcome": 0, "checks": ["peer_review"]}, None, ("unread", "/science/expected_outcome")),
         ({"outcome_criteria": "is short"}, None, ("unread", "/science/outcome_criteria")),
@@ -226,6 +234,9 @@ def test_science_that_is_hardly_meant(fields: dict[str, Any], domain: str | None
         ({"domain": None, "checks": ["recompute_statistics"]}, "law"),
         ({"checks": ["recompute_statistics", "peer_review"], "question": "?", "expected_outcome": 0,
           "reviewer_sees_expected": True, "strict": False, "outcome_criteria": ["is short"]}, None),
+        ({"derived": [*DERIVED, LOG], "statistics": [{**RATIO, "column": "log_ratio"}]}, None),
+        ({"joins": JOINS, "statistics": [{"name": "n", "stat": "count", "artifact": "both"}]}, None),
+        ({"derived": DERIVED, "statistics": [], "data": [], "checks": ["no_extreme_outliers"]}, None),
     ],
 )  # fmt: skip
 def test_sensible_science_has_no_warnings(fields: dict[str, Any], domain: str | None) -> None:

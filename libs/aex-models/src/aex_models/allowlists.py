@@ -18,6 +18,7 @@ from aex_models import results as r
 from aex_models import science as sci
 from aex_models import settlement as s
 from aex_models import statistics as st
+from aex_models import tables as tab
 from aex_models import work as w
 
 Rows = Mapping[str, frozenset[str]]
@@ -79,14 +80,16 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     cr.SuccessCriteria: _row("criteria aggregation minimum_weighted_score bonus_policy"),
     cr.SuccessCriterion: _row("metric metric_type comparison threshold weight required bonus penalty scale"),
     sci.Science: _row(
-        "original_goal question domain reviewer_sees_expected outcome_criteria output_constraints statistics data "
-        "checks strict share_review",
+        "original_goal question domain reviewer_sees_expected outcome_criteria output_constraints statistics joins "
+        "derived data checks strict share_review",
         consumer="expected_outcome",
     ),
     sci.Constraint: _row("min max typical"),
     sci.DataFile: _row("name media_type", consumer="sha256"),
     st.StatisticSpec: _row("name stat column columns q groups alternative alpha where artifact tolerance"),
     st.Filter: _row("column op value abs"),
+    tab.DerivedColumn: _row("artifact column expression"),
+    tab.Join: _row("name left right on how"),
     d.Domain: _row(" ".join(d.Domain.model_fields)),
     d.ValueRange: _row(" ".join(d.ValueRange.model_fields)),
     d.Recipe: _row(" ".join(d.Recipe.model_fields)),

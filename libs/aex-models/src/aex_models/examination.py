@@ -57,8 +57,15 @@ class Recomputed(Frozen):
     name: ClaimName
     value: float
     owner: DataOwner
+    """The agent for a join with one of the agent's files."""
     artifact: str
-    """The name of the file with the data."""
+    """The name of the file with the data, or of the join."""
+    secret: bool = False
+    """True if some of the data are the consumer's, as in a join."""
+
+    @property
+    def is_secret(self) -> bool:
+        return self.secret or self.owner is DataOwner.CONSUMER
 
 
 class Reconciliation(Frozen):

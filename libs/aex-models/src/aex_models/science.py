@@ -10,6 +10,7 @@ from aex_models.domains import DomainName
 from aex_models.examination import DEFAULT_CHECKS, DomainViolation, Examination, MixedGroups, ValueMismatch
 from aex_models.frozen import Frozen, LongText, MediaType, Sha256, ShortText, StrictBool, StrictFloat
 from aex_models.statistics import ClaimName, StatisticSpec
+from aex_models.tables import MAX_DERIVED, MAX_JOINS, DerivedColumn, Join
 
 
 class Constraint(Frozen):
@@ -68,6 +69,10 @@ class Science(Frozen):
     """Claim → its expected range, beside the domain's."""
     statistics: Annotated[tuple[StatisticSpec, ...], Field(max_length=100)] = ()
     """Statistics to recompute from raw data; each must be claimed."""
+    joins: Annotated[tuple[Join, ...], Field(max_length=MAX_JOINS)] = ()
+    """Tables of two files, which statistics and derived columns may name as their `artifact`."""
+    derived: Annotated[tuple[DerivedColumn, ...], Field(max_length=MAX_DERIVED)] = ()
+    """Columns that statistics and their conditions may name, computed from those of a file or join."""
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data. Recomputation uses them before the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS

@@ -33,6 +33,7 @@ def lint_science(science: Science, work_domain: str | None, catalog: Catalog) ->
         *_lint_own_data(science),
         *_lint_uploads(science),
         *_lint_unread_parts(science),
+        *_lint_unread_tables(science),
     )
 
 
@@ -43,10 +44,19 @@ def is_recomputed_from_agent_files(criterion: SuccessCriterion, science: Science
     """
     if not is_recomputed_metric(criterion.metric):
         return False
-    own = {each.name for each in science.data}
+    own = _own_tables(science)
     name = parse_statistic_name(criterion.metric)
     names = {each.artifact for each in science.statistics if name in (None, each.name) and each.artifact is not None}
     return not own or not names <= own
+
+
+def _own_tables(science: Science) -> set[str]:
+    """Return the names of the work's own files, and of joins that read one of them."""
+    own = {each.name for each in science.data}
+    for join in science.joins:
+        if own & {join.left, join.right}:
+            own.add(join.name)
+    return own
 
 
 def is_recomputed_metric(metric: str) -> bool:
@@ -77,7 +87,7 @@ def _lint_own_data(science: Science) -> Iterator[LintWarning]:
     """Warn of statistics that are recomputed from the agent's own files only."""
     if RECOMPUTE_STATISTICS not in science.checks:
         return
-    own = {each.name for each in science.data}
+    own = _own_tables(science)
     for position, each in enumerate(science.statistics if own else ()):
         if each.artifact is not None and each.artifact not in own:
             origin = f"{each.artifact}, which is the agent's own file: none of science.data is called so"
@@ -106,6 +116,8 @@ def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
     missing = f"{RECOMPUTE_STATISTICS} is not among the checks"
     for name, given, read, why in (
         ("statistics", science.statistics, recomputed, missing),
+        ("joins", science.joins, recomputed, missing),
+        ("derived", science.derived, bool({*science.checks} - {VALUE_RANGES, PEER_REVIEW}), missing),
         ("data", science.data, recomputed or review, missing),
         ("output_constraints", science.output_constraints, VALUE_RANGES in science.checks,
          f"{VALUE_RANGES} is not among the checks"),
@@ -123,3 +135,23 @@ def _lint_unread_parts(science: Science) -> Iterator[LintWarning]:
         message = "A reviewer is to say whether the question is answered, and there is none"
         fix = "Set science.question, and science.original_goal for what it is asked"
         yield make_lint_warning("no_question", f"{ROOT}/question", message, fix)
+
+
+def _lint_unread_tables(science: Science) -> Iterator[LintWarning]:
+    """Warn of joins and derived columns that nothing reads."""
+    read = {each.artifact for each in science.statistics} | {each.artifact for each in science.derived}
+    for position in reversed(range(len(science.joins))):
+        join = science.joins[position]
+        if join.name not in read:
+            message = f"Nothing reads the join {join.name}"
+            fix = "Name it as the artifact of a statistic or derived column, or in a join below it, or leave it out"
+            yield make_lint_warning("unread", f"{ROOT}/joins/{position}", message, fix)
+        read |= {join.left, join.right}
+    named = {name for each in science.statistics for name in each.needed_columns}
+    for position in reversed(range(len(science.derived) if science.statistics else 0)):  # else by default statistics
+        derived = science.derived[position]
+        if derived.column not in named:
+            message = f"Nothing reads the derived column {derived.column}"
+            fix = "Name it in a statistic, in a condition or in an expression below it, or leave it out"
+            yield make_lint_warning("unread", f"{ROOT}/derived/{position}", message, fix)
+        named |= set(derived.inputs)

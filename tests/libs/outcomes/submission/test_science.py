@@ -301,3 +301,59 @@ def test_a_science_gate_makes_failure_possible_where_every_candidate_meets_the_c
     assert gated.quote == alone.quote
     assert gated.quote is not None
     assert gated.quote.minimum.total == 0
+
+
+RATIO = {"column": "ratio", "expression": "x / y"}
+
+
+@pytest.mark.parametrize(
+    ("derived", "problems"),
+    [
+        ([RATIO, {"column": "z", "expression": "ratio + x"}], set()),
+        ([{"column": "x", "expression": "x * 2"}], set()),
+        ([{**RATIO, "artifact": "a.csv"}, {**RATIO, "artifact": "b.csv"}], set()),
+        ([RATIO, {**RATIO, "artifact": "b.csv"}], {("/science/derived/1/column", "duplicate_column")}),
+        ([RATIO, RATIO], {("/science/derived/1/column", "duplicate_column")}),
+        ([{"column": "z", "expression": "ratio + x"}, RATIO], {("/science/derived/0/expression", "derived_below")}),
+        ([{**RATIO, "expression": "x ** y"}], {("/science/derived/0/expression", "invalid_expression")}),
+        ([{**RATIO, "expression": "lg2(x)"}, 5],
+         {("/science/derived/0/expression", "invalid_expression"), ("/science/derived/1", "model_type")}),
+        ("x / y", {("/science/derived", "tuple_type")}),
+    ],
+)  # fmt: skip
+def test_derived_columns_are_checked_one_by_one(derived: Any, problems: set[tuple[str, str]]) -> None:
+    assert found(work(science={**SOUND, "derived": derived})) == problems
+
+
+BOTH = {"name": "both", "left": "scores.csv", "right": "b.csv", "on": ["gene"]}
+
+
+@pytest.mark.parametrize(
+    ("joins", "problems"),
+    [
+        ([BOTH, {**BOTH, "name": "three", "right": "both", "left": "c.csv"}], set()),
+        ([BOTH, BOTH], {("/science/joins/1/name", "duplicate_join")}),
+        ([{**BOTH, "name": "scores.csv", "left": "a.csv"}], {("/science/joins/0/name", "duplicate_join")}),
+        ([{**BOTH, "name": "three", "right": "both"}, BOTH], {("/science/joins/0/right", "join_below")}),
+        ([{**BOTH, "how": "outer"}], {("/science/joins/0/how", "enum")}),
+        ([{**BOTH, "on": ["gene", "gene"]}], {("/science/joins/0", "duplicate_name")}),
+        ([{**BOTH, "name": f"j{index}"} for index in range(6)], {("/science/joins", "too_long")}),
+    ],
+)  # fmt: skip
+def test_joins_are_checked_one_by_one(joins: Any, problems: set[tuple[str, str]]) -> None:
+    assert found(work(science={**SOUND, "joins": joins})) == problems
+
+
+def test_refusals_of_derived_columns_say_what_to_do() -> None:
+    below = [{"column": "z", "expression": "ratio + x"}, RATIO]
+    assert message(work(science={**SOUND, "derived": below})).endswith("move ratio up, or rename it")
+    misspelt = [{**RATIO, "expression": "lg2(x)"}]
+    assert "did you mean log2" in message(work(science={**SOUND, "derived": misspelt}))
+
+
+def test_test_without_groups_is_refused_with_what_it_takes() -> None:
+    body = work(science={**SOUND, "statistics": [{"name": "p", "stat": "welch_p", "column": "x"}]})
+    assert found(body) == {("/science/statistics/0", "invalid_statistic")}
+    assert message(body) == "A test, and it alone, takes groups: two lists of filters"
+    misspelt = work(science={**SOUND, "statistics": [{"name": "p", "stat": "welch", "column": "x"}]})
+    assert "welch_t" in message(misspelt)

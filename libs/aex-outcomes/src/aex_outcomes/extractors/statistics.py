@@ -42,7 +42,7 @@ class StatisticsExtractor:
             is_own = each.owner is DataOwner.CONSUMER
             provenance = Provenance.COMPUTED if is_own else Provenance.SELF_REPORTED
             if parse_statistic_name(f"{PREFIX}{each.name}"):
-                metrics[f"{PREFIX}{each.name}"] = Sourced(each.value, provenance, is_own)
+                metrics[f"{PREFIX}{each.name}"] = Sourced(each.value, provenance, each.is_secret)
         if self.selected_metrics is None:
             return metrics
         of_files = [each for each in found.problems if each.name is None]

@@ -27,6 +27,7 @@ from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.file_selection import prefer_consumer_files
+from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import MixingPolicy
 from aex_outcomes.science.ranges import RangeCheck, check_claims
 from aex_outcomes.science.recompute import Recomputation, prepare_files, recompute_statistics
@@ -58,9 +59,9 @@ def examine(
     ranges = RangeCheck((), 0, ())
     if VALUE_RANGES in science.checks:
         ranges = check_claims(claims, domain, science.output_constraints)
-    data, opened = _DataExamination(science, domain, claims), prepare_files(files, limits)
+    data, opened = _DataExamination(science, domain, claims), prepare_files(files, limits, science.derived)
     if any(check not in (VALUE_RANGES, PEER_REVIEW) for check in science.checks):
-        data.run(opened)
+        data.run(opened, limits)
     return Examination(
         domain=domain.name if domain else None,
         checks=science.checks,
@@ -97,11 +98,13 @@ class _DataExamination:
         self.problems: tuple[DataProblem, ...] = ()
         self.mixed_groups: tuple[MixedGroups, ...] = ()
 
-    def run(self, opened: Sequence[OpenedFile]) -> None:
+    def run(self, opened: Sequence[OpenedFile], limits: DataLimits) -> None:
         """Recompute statistics, reconcile claims, apply sanity checks, and set the result attributes."""
         candidates = prefer_consumer_files(opened)
         specs, sanity = self._specs(candidates), self._sanity(candidates)
-        found = recompute_statistics(opened, [*specs, *sanity], self._mixing)
+        joined = prepare_joins(self._science.joins, opened, self._science.derived, limits)
+        tables = [*joined, *opened]
+        found = recompute_statistics(tables, [*specs, *sanity], self._mixing, self._science.derived)
         self.mixed_groups = found.mixed_groups
         checks = {each.name for each in sanity}
         self.values = tuple(each for each in found.values if each.name not in checks)

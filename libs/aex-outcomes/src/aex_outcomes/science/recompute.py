@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from aex_models.domains import Domain
 from aex_models.examination import DataOwner, DataProblem, MixedGroups, Recomputed
 from aex_models.statistics import Statistic, StatisticSpec
+from aex_models.tables import DerivedColumn, Join
 from aex_outcomes.science.confined import DataLimits
+from aex_outcomes.science.derived import add_derived_columns
 from aex_outcomes.science.file_selection import NoUsableFile, as_data_problem, prefer_consumer_files, select_file
+from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import (
     MixingPolicy,
     build_mixing_problem,
@@ -23,7 +26,7 @@ from aex_outcomes.science.statistics.compute import ComputedStatistic, compute_s
 from aex_outcomes.science.statistics.conditions import is_numeric_filter
 from aex_outcomes.science.tables.database import Deadline
 from aex_outcomes.science.tables.file_checks import DataError, out_of_memory_error
-from aex_outcomes.science.tables.source_table import OpenedFile
+from aex_outcomes.science.tables.source_table import OpenedFile, RawFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,43 +49,56 @@ def recompute(
     *,
     domain: Domain | None = None,
     claims: Collection[str] = (),
+    derived: Sequence[DerivedColumn] = (),
+    joins: Sequence[Join] = (),
     limits: DataLimits | None = None,
 ) -> Recomputation:
     """Compute statistics from files of raw data.
 
     Empty `specs` request the default statistics: those of `domain`, means of columns, and statistics of the score
     column that `claims` name. Where these would mix groups of rows, those of each group replace them. `claims` are
-    names of claimed values. Reads the files in this process, in a locked database, within `limits`. Run untrusted files
-    in a confined worker, by the job `aex_outcomes.science.job:examine_candidate`.
+    names of claimed values. `derived` columns and `joins` are what `specs` may name beside the files' columns and the
+    files. Reads the files in this process, in a locked database, within `limits`. Run untrusted files in a confined
+    worker, by the job `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
-    opened = prepare_files(files, bounds)
+    opened = prepare_files(files, bounds, derived)
     used = tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
-    return recompute_statistics(opened, used, MixingPolicy(domain, claims, is_default=not specs))
+    tables = [*prepare_joins(joins, opened, derived, bounds), *opened]
+    return recompute_statistics(tables, used, MixingPolicy(domain, claims, is_default=not specs), derived)
 
 
-def prepare_files(files: Sequence[SourceFile], limits: DataLimits) -> list[OpenedFile]:
+def prepare_files(
+    files: Sequence[SourceFile], limits: DataLimits, derived: Sequence[DerivedColumn] = ()
+) -> list[OpenedFile]:
     """Wrap the files for reading on demand: first the consumer's, then the agent's. Nothing is read yet.
+
+    Each has those of the derived columns that name it or no file, if it has the columns that they read.
 
     All files of one owner share a limit of processor time, so that the agent's cannot use up the consumer's.
     """
     deadlines = {owner: Deadline(limits.cpu_seconds) for owner in DataOwner}
     by_precedence = sorted(files, key=lambda each: each.owner is not DataOwner.CONSUMER)
-    return [OpenedFile(each, limits, deadlines[each.owner]) for each in by_precedence]
+    opened = (RawFile(each, limits, deadlines[each.owner]) for each in by_precedence)
+    return [add_derived_columns(each, derived) for each in opened]
 
 
 def recompute_statistics(
-    files: Sequence[OpenedFile], specs: Sequence[StatisticSpec], mixing: MixingPolicy
+    files: Sequence[OpenedFile],
+    specs: Sequence[StatisticSpec],
+    mixing: MixingPolicy,
+    derived: Sequence[DerivedColumn] = (),
 ) -> Recomputation:
     """Compute each statistic from the file that `select_file` selects; each file is read once, and closed.
 
-    A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows.
+    A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows. `derived`: columns
+    that the files were prepared with.
     """
     served: dict[int, list[StatisticSpec]] = defaultdict(list)
     problems: list[DataProblem] = []
     for spec in specs:
         try:
-            served[files.index(select_file(spec, files))].append(spec)
+            served[files.index(select_file(spec, files, derived))].append(spec)
         except NoUsableFile as unserved:
             problems.append(unserved.problem)
     values: dict[str, Recomputed] = {}
@@ -90,19 +106,23 @@ def recompute_statistics(
     used = {spec.name: spec for spec in specs}
     mixed: list[MixedGroups] = []
     for index, file_specs in sorted(served.items()):
-        source = files[index].file
         for spec, found in _compute_from_file(files[index], file_specs, mixing, mixed):
             used.setdefault(spec.name, spec)
             if isinstance(found, DataProblem):
                 problems.append(found)
                 continue
             scales[spec.name] = found.scale
-            values[spec.name] = Recomputed(name=spec.name, value=found.value, owner=source.owner, artifact=source.name)
+            values[spec.name] = _to_recomputed(spec, found, files[index])
     for file in files:
         file.close()
     ordered = tuple(values[name] for name in used if name in values)
     of_files = [as_data_problem(each.error, each) for each in files if each.error is not None]
     return Recomputation(ordered, (*of_files, *problems), tuple(used.values()), scales, tuple(mixed))
+
+
+def _to_recomputed(spec: StatisticSpec, found: ComputedStatistic, file: OpenedFile) -> Recomputed:
+    owner, artifact = file.file.owner, file.file.name
+    return Recomputed(name=spec.name, value=found.value, owner=owner, artifact=artifact, secret=file.is_secret)
 
 
 def _compute_from_file(

@@ -70,7 +70,7 @@ def _reconcile_one(
 ) -> Reconciliation:
     claimed = float(claim) if is_finite_number(claim) else None
     actual = found.value if found else None
-    secret = found is not None and found.owner is DataOwner.CONSUMER
+    secret = found is not None and found.is_secret
     reconciliation = Reconciliation(
         name=name, status=ReconciliationStatus.NOT_CLAIMED, claimed=claimed, recomputed=actual, secret=secret
     )

@@ -33,6 +33,7 @@ from aex_outcomes.science.source_files import (
     resolve_data_format,
     resolve_media_type,
 )
+from aex_outcomes.submission.tables import check_derived_columns, check_joins
 
 SCIENCE = "/science"
 _MAX_CHECKED = 100
@@ -68,6 +69,9 @@ def check_science(
     if has_feedback:
         yield from _sharing_problems(science, body.get("verification"))
     yield from _statistic_problems(first_list_items(science, "statistics"))
+    names = {_text(each.get("name")) for each in first_list_items(science, "data") if isinstance(each, Mapping)}
+    yield from check_joins(first_list_items(science, "joins"), names, f"{SCIENCE}/joins")
+    yield from check_derived_columns(first_list_items(science, "derived"), f"{SCIENCE}/derived")
     yield from check_data_files(first_list_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
 
 

@@ -101,7 +101,7 @@ def require_readable_cells(table: DataTable, column_name: str, rows: Condition) 
     if count:
         where = f"of the column {quote_name_for_message(column_name)}: {count}, the first in data row {first + 1}"
         message = f"cells {where}, are lists, objects or bytes; give numbers or texts"
-        raise DataError("not_comparable", message)
+        raise DataError("not_comparable", message, column=column_name)
 
 
 def _refuse_non_numbers(table: DataTable, name: str, rows: Condition) -> None:
@@ -115,5 +115,7 @@ def _refuse_non_numbers(table: DataTable, name: str, rows: Condition) -> None:
     for is_not_number, count, first in table.database.fetch_rows(sql, rows.values):
         where = f"of the column {quote_name_for_message(name)}: {count}, the first in data row {first + 1}"
         if is_not_number:
-            raise DataError("not_numeric", f"cells {where}, are no numbers; a number is written like -1.5 or 2e-8")
-        raise DataError("not_finite", f"cells {where}, are NaN or infinite; leave out what is not known")
+            message = f"cells {where}, are no numbers; a number is written like -1.5 or 2e-8"
+            raise DataError("not_numeric", message, column=name)
+        message = f"cells {where}, are NaN or infinite; leave out what is not known"
+        raise DataError("not_finite", message, column=name)

@@ -105,7 +105,7 @@ def _count(table: DataTable, spec: StatisticSpec) -> int:
         kinds = count_cells_by_kind(table, name, rows)
         if NOT_FINITE in kinds and TEXT not in kinds:
             message = f"cells of the column {quote_name_for_message(name)}: {kinds[NOT_FINITE]}, are NaN or infinite"
-            raise DataError("not_finite", f"{message}; leave out what is not known")
+            raise DataError("not_finite", f"{message}; leave out what is not known", column=name)
         if spec.stat is Statistic.COUNT:
             return sum(count for kind, count in kinds.items() if kind != MISSING)
         counted = f"DISTINCT {table.columns[name].text_sql if TEXT in kinds else table.columns[name].number_sql}"

@@ -30,7 +30,8 @@ def select_groups_into_tables(table: DataTable, spec: StatisticSpec) -> tuple[Co
         try:
             found += select_values_into_table(table, [spec.column or ""], (*spec.where, *group), f"group_{number}")
         except DataError as error:
-            raise DataError(error.code, f"group {number} of the test: {error.message}") from None
+            message = f"group {number} of the test: {error.message}"
+            raise DataError(error.code, message, column=error.column) from None
     return found[0], found[1]
 
 

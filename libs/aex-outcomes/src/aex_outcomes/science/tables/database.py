@@ -1,4 +1,4 @@
-"""In-memory database that may open one given file and nothing else, with a limit of processor time."""
+"""In-memory database that may open given files and nothing else, with a limit of processor time."""
 
 import resource
 import threading
@@ -78,8 +78,8 @@ class LockedDatabase:
 
 
 @contextmanager
-def open_locked_database(path: str, limits: DataLimits, deadline: Deadline) -> Iterator[LockedDatabase]:
-    """Open an in-memory database for the block; it may read the file at `path`, and nothing else.
+def open_locked_database(paths: Sequence[str], limits: DataLimits, deadline: Deadline) -> Iterator[LockedDatabase]:
+    """Open an in-memory database for the block; it may read the files at `paths`, and nothing else.
 
     It has one thread, and loads no extensions. A statement is interrupted when `deadline` is over.
     """
@@ -89,12 +89,13 @@ def open_locked_database(path: str, limits: DataLimits, deadline: Deadline) -> I
         "python_enable_replacements": "false",  # a table's name never finds a Python variable
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        "ieee_floating_point_ops": "true",  # x / 0 and ln(0) are not finite, and no error
     }
     with duckdb.connect(":memory:", config=settings) as connection:
         # In this order: no path can be allowed once access is off, and nothing can be set once it is locked.
         connection.execute("SET temp_directory = ''")
-        quoted = path.replace("'", "''")  # settings take no parameters
-        connection.execute(f"SET allowed_paths = ['{quoted}']")
+        quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)  # settings take no parameters
+        connection.execute(f"SET allowed_paths = [{quoted}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         with _interrupt_when_over(connection, deadline):

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from aex_models.examination import DataOwner
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.source_files import DataFormat, SourceFile
 
@@ -39,10 +40,14 @@ WRONG_FORMAT_CODES = {
 class DataError(Exception):
     """Error of an unusable file, or of a statistic that cannot be computed; `code` is sent to callers."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, column: str | None = None, owner: DataOwner | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.column = column
+        """The column that it is about, if one."""
+        self.owner = owner
+        """The owner of the data that it is about; None: of the whole table, or of its column."""
 
 
 def out_of_memory_error() -> DataError:

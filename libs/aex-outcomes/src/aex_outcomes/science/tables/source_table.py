@@ -1,11 +1,13 @@
-"""File of raw data in an examination: reads its column names and loads its rows on demand."""
+"""Raw data of an examination: the names of a file's columns, and its rows, read on demand."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 
 import duckdb
 
+from aex_models.examination import DataOwner
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.source_files import (
     MEDIA_TYPES,
@@ -28,18 +30,20 @@ from aex_outcomes.science.tables.group_codes import GroupEncoder
 _GLOB = frozenset("*?[")
 _Loaded = tuple[list[bool], dict[str, GroupColumn]]
 """For each loaded column whether it holds integers, and the columns by which the rows can be grouped."""
+LoadedCells = tuple[dict[str, DataColumn], dict[str, GroupColumn]]
+"""The loaded columns, and those by which the rows can be grouped, by name."""
 
 
-class OpenedFile:
-    """File of raw data that is read on demand: its column names once, its rows by each `load_table`.
+class OpenedFile(ABC):
+    """Columns and rows of raw data, read on demand: the column names once, the rows by each `load_table`.
 
-    Reading raises `DataError` for an unusable file.
+    It is a file, or a table made of files. Reading raises `DataError` for unusable data.
     """
 
     def __init__(self, file: SourceFile, limits: DataLimits, deadline: Deadline) -> None:
         self.file = file
-        self._limits = limits
-        self._deadline = deadline
+        self.limits = limits
+        self.deadline = deadline
         self.error: DataError | None = None
         """Error that makes the complete file unusable; None as long as none is known."""
         self._open = ExitStack()
@@ -51,15 +55,9 @@ class OpenedFile:
         if self.error is not None:
             raise self.error
         try:
-            with self._deadline.count_time():
-                self._deadline.raise_if_over()
-                form, path = self._form, self._path
-                if form is DataFormat.JSON_LINES:
-                    return text_rows.read_json_keys(path, self._limits)
-                if form is not DataFormat.PARQUET:
-                    return text_rows.read_header(path, form, self._limits)
-                with open_locked_database(path, self._limits, self._deadline) as database:
-                    return parquet.read_parquet_schema(database, path, self._limits)[0]
+            with self.deadline.count_time():
+                self.deadline.raise_if_over()
+                return self.read_columns()
         except (DataError, MemoryError) as error:
             self.error = error if isinstance(error, DataError) else out_of_memory_error()
             raise self.error from None
@@ -75,7 +73,7 @@ class OpenedFile:
         any other name its first column is loaded, so that rows can be counted. Raises `DataError`, also for a file
         without rows.
         """
-        with self._deadline.count_time():
+        with self.deadline.count_time():
             if self._kept is not None and not text_columns and self._kept.columns.keys() >= set(column_names):
                 yield self._kept
                 return
@@ -84,7 +82,7 @@ class OpenedFile:
 
     def keep_table(self, column_names: Collection[str]) -> DataTable:
         """Load the named columns with groups, for every later `load_table` of some of them, until `close`."""
-        with self._deadline.count_time():
+        with self.deadline.count_time():
             self._kept = self._open.enter_context(self._load(column_names, (), with_groups=True))
         return self._kept
 
@@ -98,16 +96,72 @@ class OpenedFile:
         self, column_names: Collection[str], text_columns: Collection[str], with_groups: bool
     ) -> Iterator[DataTable]:
         names = [name for name in self.columns if name in column_names] or [self.columns[0]]
-        with open_locked_database(self._path, self._limits, self._deadline) as database:
-            with_text = [name in text_columns for name in names]
-            load = self._load_parquet if self._form is DataFormat.PARQUET else self._load_rows
-            is_integer, groups = load(database, names, with_text, with_groups)
+        with open_locked_database(self.paths, self.limits, self.deadline) as database:
+            columns, groups = self.load_cells(database, names, text_columns, with_groups=with_groups)
             (rows,) = database.fetch_row("SELECT count(*) FROM cells")
-            self._check_rows(rows)
+            self.check_row_count(rows)
             if rows == 0:
                 raise DataError("no_rows", "there is no row below the header")
-            columns = {name: DataColumn(index, is_integer[index]) for index, name in enumerate(names)}
             yield DataTable(database, columns, rows, groups)
+
+    def check_row_count(self, rows: int) -> None:
+        """Raise `DataError` for more rows than the limits allow."""
+        if rows > self.limits.max_rows:
+            raise DataError("too_many_rows", f"more than {self.limits.max_rows} rows: give fewer")
+
+    @property
+    def is_join(self) -> bool:
+        """Return True for a table made of files, which only its own name selects."""
+        return False
+
+    @property
+    def is_secret(self) -> bool:
+        """Return True if some of the data are the consumer's."""
+        return self.file.owner is DataOwner.CONSUMER
+
+    def owner_of(self, column: str | None) -> DataOwner:  # noqa: ARG002 joins tell their columns apart
+        """Return the owner of a column's data; None stands for the complete table."""
+        return self.file.owner
+
+    @property
+    @abstractmethod
+    def paths(self) -> tuple[str, ...]:
+        """Return the real paths that the database may read. Raises `DataError` for an unusable file."""
+
+    @abstractmethod
+    def read_columns(self) -> tuple[str, ...]:
+        """Read the names of the columns, within the deadline. Raises `DataError`."""
+
+    @abstractmethod
+    def load_cells(
+        self, database: LockedDatabase, names: Sequence[str], text_columns: Collection[str], *, with_groups: bool
+    ) -> LoadedCells:
+        """Create `cells` in the database with these columns, which all exist. Raises `DataError`."""
+
+
+class RawFile(OpenedFile):
+    """File of raw data as its owner sent it."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (self._path,)
+
+    def read_columns(self) -> tuple[str, ...]:
+        form, path = self._form, self._path
+        if form is DataFormat.JSON_LINES:
+            return text_rows.read_json_keys(path, self.limits)
+        if form is not DataFormat.PARQUET:
+            return text_rows.read_header(path, form, self.limits)
+        with open_locked_database((path,), self.limits, self.deadline) as database:
+            return parquet.read_parquet_schema(database, path, self.limits)[0]
+
+    def load_cells(
+        self, database: LockedDatabase, names: Sequence[str], text_columns: Collection[str], *, with_groups: bool
+    ) -> LoadedCells:
+        with_text = [name in text_columns for name in names]
+        load = self._load_parquet if self._form is DataFormat.PARQUET else self._load_rows
+        is_integer, groups = load(database, names, with_text, with_groups)
+        return {name: DataColumn(index, is_integer[index]) for index, name in enumerate(names)}, groups
 
     @cached_property
     def _form(self) -> DataFormat:
@@ -123,7 +177,7 @@ class OpenedFile:
 
     @cached_property
     def _path(self) -> str:
-        path = resolve_checked_path(self.file, self._limits)
+        path = resolve_checked_path(self.file, self.limits)
         if _GLOB & set(path):
             raise DataError("artifact_missing", "a path with *, ? or [ in it is not opened: rename the file")
         return path
@@ -139,14 +193,14 @@ class OpenedFile:
         columns = self.columns
         if has_marks:
             columns = tuple(dict.fromkeys([*names, *encoder.names]))
-            batches = text_rows.read_json_row_batches(self._path, columns, self._limits)
+            batches = text_rows.read_json_row_batches(self._path, columns, self.limits)
         else:
-            batches = text_rows.read_row_batches(self._path, self._form, len(columns), self._limits)
+            batches = text_rows.read_row_batches(self._path, self._form, len(columns), self.limits)
         indexes, group_indexes = ([columns.index(name) for name in each] for each in (names, encoder.names))
         rows = 0
         for batch in batches:
             rows += len(batch[0])
-            self._check_rows(rows)
+            self.check_row_count(rows)
             joined = (cells.SEPARATOR.join(batch[index]) for index in indexes)
             database.fetch_rows(insert, [*joined, *encoder.encode([batch[index] for index in group_indexes])])
         return is_integer, encoder.build_columns()
@@ -154,19 +208,15 @@ class OpenedFile:
     def _load_parquet(
         self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool], with_groups: bool
     ) -> _Loaded:
-        every, types = parquet.read_parquet_schema(database, self._path, self._limits)
+        every, types = parquet.read_parquet_schema(database, self._path, self.limits)
         indexes = [every.index(name) for name in names]
         is_integer = [types[index] in parquet.INTEGER_TYPES for index in indexes]
         try:
             groups = parquet_groups.find_group_columns(database, self._path, types) if with_groups else []
             texts = [parquet_groups.group_text_sql(each.index, types) for each in groups]
             database.fetch_rows(create_cells_table_sql(is_integer, len(groups)))
-            insert = parquet.insert_parquet_cells_sql(types, indexes, with_text, self._limits.max_rows + 1, texts)
+            insert = parquet.insert_parquet_cells_sql(types, indexes, with_text, self.limits.max_rows + 1, texts)
             database.fetch_rows(insert, [*(list(each.texts) for each in groups), self._path])
         except duckdb.Error as error:
             raise parquet.as_unreadable_parquet_error(error) from None
         return is_integer, {every[each.index]: GroupColumn(at, each.values) for at, each in enumerate(groups)}
-
-    def _check_rows(self, rows: int) -> None:
-        if rows > self._limits.max_rows:
-            raise DataError("too_many_rows", f"more than {self._limits.max_rows} rows: give fewer")
