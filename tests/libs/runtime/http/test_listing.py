@@ -2,6 +2,7 @@ import asyncio
 import gc
 import json
 import tracemalloc
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,13 @@ def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
     taken = [json.loads(strings.extract_from(canonical_bytes({"text": each}))) for each in (first, second)]
     assert all(len(each["text"]) < 100 for each in taken)
     assert json.loads(strings.restore_in(json.dumps([taken[1]]).encode())) == [{"text": second}]
+
+
+def test_placeholder_of_a_long_string_is_valid_base64() -> None:
+    body = canonical_bytes(["a" * LONG_STRING_BYTES] * 11)
+    for each in json.loads(LongStrings().extract_from(body)):
+        assert len(each) < 100
+        assert b64decode(each, validate=True)
 
 
 def test_body_of_very_many_strings_is_left_as_it_is() -> None:

@@ -1,5 +1,6 @@
 """Lists of contracts, attempts and outcomes, with filters, also over records of older versions."""
 
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -226,6 +227,28 @@ async def test_page_of_attempts_ends_by_the_bytes_of_the_candidates_that_its_rea
     assert [each["attempt_id"] for page in pages for each in page] == ["att_0", "att_1", "att_2"]
     texts = [each["candidate"]["output"]["text"] for page in pages for each in page if each.get("candidate")]
     assert texts == ([] if len(sizes) == 1 else [f"{number}" * LARGE for number in range(3)])
+
+
+async def test_page_of_attempts_has_large_artifacts_in_base64() -> None:
+    bench = VerificationBench(SpillingStore(MemoryStore(), open_blobs("memory:")))
+    await bench.award()
+    row = AttemptRow(
+        attempt_id="att_0",
+        contract_id="ctr_1",
+        candidate_key=key_of("att_0"),
+        candidate_hash="0" * 64,
+        output_hash="0" * 64,
+        status=AttemptStatus.JUDGED,
+        platform_latency_ms=1.0,
+        received_at=START,
+    )
+    await put(bench.store, ATTEMPTS, row.attempt_id, row)
+    file = {"name": "rows.csv", "media_type": "text/csv", "content_base64": b64encode(b"a,b\n" * 10_000).decode()}
+    await put(bench.store, CANDIDATES, row.attempt_id, Candidate.model_validate({"output": "x", "artifacts": [file]}))
+    async with opened(bench) as client:
+        [attempt] = await items(client, "agent:bot", "/v1/contracts/ctr_1/attempts")
+    [artifact] = attempt["candidate"]["artifacts"]
+    assert {name: artifact[name] for name in file} == file
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["new", "old"])

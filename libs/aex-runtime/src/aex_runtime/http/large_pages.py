@@ -18,9 +18,10 @@ from aex_runtime.store.table import Table
 SMALL_PAGE_BYTES = 65_536
 """Stored bytes up to which a page is small and takes no slot."""
 LONG_STRING_BYTES = 16_384
-"""Length above which a string is replaced by a placeholder. It exceeds that of every text that a model limits."""
+"""Length above which a string is replaced by a placeholder. Models limit longer texts only in their maximum length."""
 _MAX_QUOTES = 40_000
 """Quotation marks of a body that are searched for long strings. A body with more is parsed faster than searched."""
+_NUMBER_DIGITS = 8
 MAX_LARGE_PAGES, MAX_WAIT_S, RETRY_AFTER_S = 4, 5.0, 1
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -52,7 +53,7 @@ class LongStrings:
     """The long strings of stored bodies, kept apart while a page is rendered.
 
     Parsing and encoding a text of megabytes would block other requests for many milliseconds. So a placeholder stands
-    for it meanwhile.
+    for it meanwhile. A placeholder is valid base64, because models check fields that hold files.
     """
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class LongStrings:
         """Keep the long strings of a JSON text and return the text with placeholders for them."""
         pieces, position = list[bytes](), 0
         for start, end in _long_strings(body):
-            pieces += [body[position:start], b'"%s-%d"' % (self._token.encode(), len(self._strings))]
+            pieces += [body[position:start], self._placeholder(len(self._strings))]
             self._strings.append(memoryview(body)[start:end])
             position = end
         return b"".join((*pieces, body[position:])) if pieces else body
@@ -84,16 +85,18 @@ class LongStrings:
     def free_unused(self, numbers: range, content: bytes) -> None:
         """Free the memory of the strings with these numbers, unless the JSON text has their placeholders."""
         for number in numbers:
-            if b'"%s-%d"' % (self._token.encode(), number) not in content:
+            if self._placeholder(number) not in content:
                 self._strings[number] = memoryview(b"")
 
+    def _placeholder(self, number: int) -> bytes:
+        return f'"{self._token}{number:0{_NUMBER_DIGITS}}"'.encode()
+
     def _pieces(self, content: bytes) -> Iterator[bytes | memoryview]:
-        first, *others = content.split(b'"%s-' % self._token.encode())
+        first, *others = content.split(f'"{self._token}'.encode())
         yield first
         for each in others:
-            number, _, rest = each.partition(b'"')
-            yield self._strings[int(number)]
-            yield rest
+            yield self._strings[int(each[:_NUMBER_DIGITS])]
+            yield each[_NUMBER_DIGITS + 1 :]
 
 
 def _long_strings(body: bytes) -> Iterator[tuple[int, int]]:
