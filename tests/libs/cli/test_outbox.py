@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
+import pwd
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from aex_cli.commands.outbox import find_user_name
 from aex_cli.main import run_command_line
 from aex_models.events import Event
 from aex_runtime.command_backends import open_service_backends, read_settings
@@ -85,6 +88,13 @@ async def test_discard_needs_a_reason_and_is_audited(tmp_path: Path, capsys: pyt
     arguments = ("--all", "--service", "settlement", "--reason", "a test")
     assert (await aex(capsys, "discard", *arguments, *folder))[:2] == (0, "discarded 1 of settlement\n")
     assert await outbox_rows(tmp_path, "settlement") == []
+
+
+def test_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # as in the image, whose user is only a number
+    assert find_user_name() == f"uid:{os.getuid()}"
 
 
 @pytest.mark.parametrize(

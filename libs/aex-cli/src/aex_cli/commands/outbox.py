@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any, TypeVar
@@ -90,9 +91,17 @@ def discard_command(
         raise UserError("--reason is empty", "say why the event is not needed")
 
     async def discard(parked: ParkedEvents, _: EventData, event_id: str) -> None:
-        await parked.discard(event_id, reason, getpass.getuser())
+        await parked.discard(event_id, reason, find_user_name())
 
     _act("discarded", discard, event, every, service, data_dir)
+
+
+def find_user_name() -> str:
+    """Return the name of the operating system's user; its number if it has none, as in a container."""
+    try:
+        return getpass.getuser()
+    except KeyError:
+        return f"uid:{os.getuid()}"
 
 
 def _act(done: str, act: Act[None], event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
