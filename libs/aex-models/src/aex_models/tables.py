@@ -53,6 +53,7 @@ class Join(Frozen):
     """A table made of two files, whose name may stand where the name of a file may stand."""
 
     name: TableName
+    """Name by which statistics, derived columns and later joins refer to it."""
     left: TableName
     """A file, or a join above this one in the list."""
     right: TableName
@@ -60,6 +61,7 @@ class Join(Frozen):
     on: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=MAX_KEYS)]
     """Keys: columns of both files that agree in matching rows. A missing key matches nothing."""
     how: JoinKind = JoinKind.INNER
+    """Rows that it has."""
 
     @model_validator(mode="after")
     def _check_names(self) -> "Join":
