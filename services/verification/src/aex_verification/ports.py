@@ -105,7 +105,10 @@ class Examiner(Protocol):
     """Examiner that compares claims with raw data without blocking the event loop."""
 
     async def examine_with_retries(self, request: ExaminationRequest) -> Examination:
-        """Return the findings; unreadable files are findings too. Raises `ExaminationLost`."""
+        """Compare claims with raw data and return the findings; unreadable files are findings too.
+
+        Raises `ExaminationLost` if the platform fails.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,7 @@ class GovernanceClient(Protocol):
     """Client of governance."""
 
     async def validate(self, request: ValidationRequest) -> ValidationDecision:
-        """Return the decision on one attempt; a repeat returns the same decision.
+        """Return governance's decision on an attempt; a repeat returns the same decision.
 
         Raises `GovernanceUnavailable`, and `GovernanceRefused` if a retry will hardly help.
         """

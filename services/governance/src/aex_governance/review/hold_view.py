@@ -39,7 +39,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """Duration in ms as the agent reported it, and as the platform measured it if it did."""
+    """Row for one duration in ms: as the agent reported it and, if known, as the platform measured it."""
 
     name: str
     reported: Figure

@@ -65,7 +65,10 @@ async def read_breakdown_per_group(
 async def _break_down_by(
     deps: Deps, state: ProjectionState, group: str, equal: Mapping[str, str], days: DaySpan, max_rows: int
 ) -> SettlementBreakdown | None:
-    """Return a breakdown by one group from the view with the fewest rollups; None for too many rows."""
+    """Return a breakdown by one group, read from the fewest rollups that contain it.
+
+    None stands for a breakdown by agent, consumer or domain with too many rows.
+    """
     view = view_name(choose_view_dimensions((group,), equal))
     try:
         return await _fold(deps, state, view, equal, BreakdownFold((group,), days, max_rows=max_rows))

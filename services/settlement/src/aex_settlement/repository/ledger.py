@@ -61,7 +61,7 @@ def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTra
         unit.measures.count(TRANSACTIONS_TOTAL, each.kind)
         sealed.append(SealedTransaction(id=each.id, digest=sha256_hex(body)))
     unsealed = Unsealed(transactions=tuple(sealed), occurred_at=first.occurred_at)
-    unit.create(UNSEALED, key_of(unsealed.leader), unsealed)
+    unit.create(UNSEALED, key_of(unsealed.leader_id), unsealed)
 
 
 def unsealed_row_key(document: Document) -> str:

@@ -111,7 +111,7 @@ def _entries_by_account(transactions: Iterable[LedgerTransaction]) -> Mapping[Ac
 
 
 class EntryPosition(NamedTuple):
-    """Position of an entry of an account, the same in every generation; newer ones are greater."""
+    """Position of an entry in its account, the same in every generation; greater for newer ones."""
 
     seq: int
     currency: str

@@ -28,7 +28,7 @@ class Unsealed(Frozen):
     """Time of the first transaction."""
 
     @property
-    def leader(self) -> str:
+    def leader_id(self) -> str:
         """Return the id of the first transaction, from which the row's key is made."""
         return self.transactions[0].id
 

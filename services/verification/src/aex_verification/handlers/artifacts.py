@@ -21,7 +21,7 @@ _PAGE = 100
 
 
 def make_uploads(deps: Deps) -> Uploads:
-    """Return the access to the artifacts that agents uploaded."""
+    """Return the store of the artifacts that agents uploaded."""
     return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 

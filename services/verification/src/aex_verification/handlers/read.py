@@ -92,8 +92,8 @@ async def make_attempt_view(
 ) -> Attempt:
     """Return the attempt in its public form, before fields are hidden from a reader.
 
-    `with_unreleased_result` includes a result that governance has not allowed yet. `replay` marks the view as a
-    repeated candidate's.
+    `with_unreleased_result` includes a result that governance has not allowed yet. `replay` marks the view as that of
+    a repeated candidate.
     """
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
     has_result = has_visible_result(row, with_unreleased_result=with_unreleased_result)

@@ -37,7 +37,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def make_uploads(deps: Deps) -> Uploads:
-    """Return the access to the raw data files that consumers uploaded."""
+    """Return the store of the raw data files that consumers uploaded."""
     return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 

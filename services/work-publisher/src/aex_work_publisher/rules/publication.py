@@ -74,7 +74,7 @@ def build_submitted_event(record: WorkRecord) -> WorkSubmitted:
 def rebuild_submission_body(work: Work) -> dict[str, Any]:
     """Return the body of a submission that would publish this work, to check and price it a second time.
 
-    `work` has its secrets.
+    `work` must include its secrets.
     """
     return work.model_dump(mode="json", include=set(WorkSubmission.model_fields), exclude_none=True)
 

@@ -76,7 +76,7 @@ def _check_settlement(findings: AuditFindings, document: Document) -> Settlement
 
 
 async def _check_unverified(store: Store, findings: AuditFindings, records: Sequence[BookingRecord]) -> None:
-    """Compare records that no verified transaction has with the ledger; add a finding for each difference."""
+    """Compare records whose transactions were not verified with the ledger; add findings."""
     documents = await read_transaction_documents(store, [record.transaction_id for record in records])
     for record, document in zip(records, documents, strict=True):
         transaction = decode_or_none(TRANSACTIONS, document)
@@ -155,7 +155,7 @@ def _has_transaction(document: Document | None, key: str) -> bool:
 
 def _decode_row(document: Document) -> Unsealed | None:
     row = decode_or_none(UNSEALED, document)
-    return row if row is not None and key_of(row.leader) == document.key else None
+    return row if row is not None and key_of(row.leader_id) == document.key else None
 
 
 async def check_unsealed_transactions(

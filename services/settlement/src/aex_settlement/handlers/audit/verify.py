@@ -67,7 +67,10 @@ class HeadCheck:
         known_seals: Sequence[Seal],
         projected: int,
     ) -> None:
-        """Create the check; `projected` is the last batch that any projection had applied beforehand."""
+        """Create the check.
+
+        `projected` is the last batch that any projection had applied before the audit read the head.
+        """
         self._store = store
         self._findings = findings
         self._verifier = verifier

@@ -78,8 +78,8 @@ class UnsealableRow(NamedTuple):
 
 def _classify_row(row: UnsealedRow, documents: Mapping[str, Document | None]) -> SealableGroup | UnsealableRow:
     record = row.record
-    if record is None or key_of(record.leader) != row.document.key:
-        reason = {record.leader if record else row.document.key: "its row was altered"}
+    if record is None or key_of(record.leader_id) != row.document.key:
+        reason = {record.leader_id if record else row.document.key: "its row was altered"}
         return UnsealableRow(reason, row.occurred_at)
     results = [decode_sealed_or_reason(each, documents[each.id]) for each in record.transactions]
     intact = tuple(each for each in results if not isinstance(each, str))
