@@ -74,7 +74,7 @@ async def publish_and_show_quote(
 ) -> WorkAnswer:
     """Publish a work, and print its quote and the linter's warnings.
 
-    `secret`: what the printed line says stays secret.
+    `secret`: a name for the data that stay secret, for the printed line.
     """
     work = await consumer.publish_work(submission)
     count = len(require(work.success_criteria, "the success criteria").criteria)
