@@ -21,7 +21,9 @@ PEER_REVIEW = "peer_review"
 """Has a language model review the result; needs a configured reviewer."""
 MIXED_GROUPS = "mixed_groups"
 """Computes no default statistic over groups of rows that differ by more than their own spread."""
-CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW, MIXED_GROUPS)
+INTERNAL_CONSISTENCY = "internal_consistency"
+"""Compares claims about one quantity with each other, such as a minimum with the mean."""
+CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS, PEER_REVIEW, MIXED_GROUPS, INTERNAL_CONSISTENCY)
 """Names that `science.checks` may list in addition to the sanity checks of the domain."""
 DEFAULT_CHECKS = (VALUE_RANGES, RECOMPUTE_STATISTICS)
 
@@ -105,7 +107,7 @@ class DomainViolation(Frozen):
     min: float | None = None
     max: float | None = None
     source: str = ""
-    """Source of the violated rule: `domain`, `output_constraints` or `sanity_check`."""
+    """Source of the violated rule: `domain`, `output_constraints`, `sanity_check` or `internal_consistency`."""
     secret: bool = False
     """True if `value` comes from the consumer's own data."""
 

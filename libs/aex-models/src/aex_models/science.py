@@ -76,7 +76,8 @@ class Science(Frozen):
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data. Recomputation uses them before the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS
-    """`value_ranges`, `recompute_statistics`, `peer_review`, `mixed_groups`, or names of the domain's sanity checks."""
+    """`value_ranges`, `recompute_statistics`, `peer_review`, `mixed_groups`, `internal_consistency`, or names of the
+    domain's sanity checks."""
     strict: StrictBool = True
     """True if a peer review between pass and rejection counts as a rejection."""
     share_review: ShareReview = ShareReview.NONE

@@ -86,6 +86,7 @@ def test_a_work_may_be_of_a_domain_that_the_registry_does_not_know() -> None:
         ({"checks": ["peer-review"]}, "general", {("/science/checks/0", "unknown_check")}),
         ({"checks": []}, "general", {("/science/checks", "nothing_to_check")}),
         ({"checks": ["recompute_statistics", "mixed_groups"]}, "general", set()),
+        ({"checks": ["internal_consistency"]}, "general", set()),
         ({"checks": ["value_ranges", "mixed_groups"]}, "general", {("/science/checks/1", "check_missing")}),
         ({"checks": ["peer_review"]}, "general", {("/science/checks/0", "reviewer_unavailable")}),
     ],
@@ -98,7 +99,7 @@ def test_checks_are_the_known_ones_and_the_sanity_checks_of_the_domain(
 
 def test_unknown_check_is_reported_with_known_ones() -> None:
     of_domain = message(work(science={"checks": ["hush"], "domain": "bioinformatics/DMS"}))
-    assert of_domain.endswith("peer_review, mixed_groups, fitness_mean_near_zero, no_extreme_outliers")
+    assert of_domain.endswith("mixed_groups, internal_consistency, fitness_mean_near_zero, no_extreme_outliers")
     without = message(work(science={"checks": ["no_extreme_outliers"]}))
     assert without == "no_extreme_outliers is a sanity check of bioinformatics/DMS: set science.domain"
 

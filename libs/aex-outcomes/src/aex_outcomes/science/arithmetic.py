@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from aex_models.examination import (
+    INTERNAL_CONSISTENCY,
     MIXED_GROUPS,
     RECOMPUTE_STATISTICS,
     VALUE_RANGES,
@@ -144,7 +145,8 @@ def _missing_statistics(
 
 
 def _unavailable(science: Science, examination: Examination) -> tuple[GateReason, ...]:
-    reads_data = any(check != VALUE_RANGES for check in science.checks)  # peer reviews use the data as well
+    # Peer reviews use the data as well.
+    reads_data = any(check not in (VALUE_RANGES, INTERNAL_CONSISTENCY) for check in science.checks)
     lost = [each for each in examination.problems if reads_data and each.fault is Fault.PLATFORM]
     names = tuple(sorted({name for each in lost if (name := each.name or each.artifact)}))
     message = "The platform could not read data that it should have recomputed from"

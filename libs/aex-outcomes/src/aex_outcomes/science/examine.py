@@ -7,6 +7,7 @@ from typing import Any
 
 from aex_models.domains import Domain
 from aex_models.examination import (
+    INTERNAL_CONSISTENCY,
     MIXED_GROUPS,
     PEER_REVIEW,
     RECOMPUTE_STATISTICS,
@@ -27,6 +28,7 @@ from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.file_selection import prefer_consumer_files
+from aex_outcomes.science.internal_consistency import find_inconsistent_claims
 from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import MixingPolicy
 from aex_outcomes.science.ranges import RangeCheck, check_claims
@@ -38,6 +40,8 @@ from aex_outcomes.science.statistic_specs import derive_default_specs, find_scor
 from aex_outcomes.science.tables.file_checks import DataError
 from aex_outcomes.science.tables.source_table import OpenedFile
 
+_WITHOUT_DATA = frozenset({VALUE_RANGES, PEER_REVIEW, INTERNAL_CONSISTENCY})
+"""Checks for which no statistic is recomputed."""
 _MAX_COLUMNS, _LONGEST_NAME = 200, 100
 """Columns of a file that a reviewer sees, and characters of each."""
 MAX_RECONCILIATIONS = 1_000
@@ -59,8 +63,9 @@ def examine(
     ranges = RangeCheck((), 0, ())
     if VALUE_RANGES in science.checks:
         ranges = check_claims(claims, domain, science.output_constraints)
+    contradictions = find_inconsistent_claims(claims) if INTERNAL_CONSISTENCY in science.checks else ()
     data, opened = _DataExamination(science, domain, claims), prepare_files(files, limits, science.derived)
-    if any(check not in (VALUE_RANGES, PEER_REVIEW) for check in science.checks):
+    if any(check not in _WITHOUT_DATA for check in science.checks):
         data.run(opened, limits)
     return Examination(
         domain=domain.name if domain else None,
@@ -69,7 +74,7 @@ def examine(
         demanded=tuple(each.name for each in science.statistics),
         recomputed=data.values,
         reconciliation=_select_reconciliations(data.reconciliation, {each.name for each in science.statistics}),
-        domain_violations=(*ranges.violations, *data.violations),
+        domain_violations=(*ranges.violations, *contradictions, *data.violations),
         in_range=ranges.in_range,
         unchecked=ranges.unchecked,
         findings=data.findings,

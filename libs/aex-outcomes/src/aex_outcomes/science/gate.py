@@ -109,8 +109,9 @@ def decide_science_result(science: Science, examination: Examination, reviewed: 
 def _review_quotes(science: Science, examination: Examination) -> ReviewQuotes:
     if science.share_review is ShareReview.NONE:
         return ReviewQuotes.NEVER
-    owners = {each.owner for each in examination.files} | {each.owner for each in examination.recomputed}
-    is_confidential = science.data or science.reviewer_sees_expected or DataOwner.CONSUMER in owners
+    has_own_data = any(each.owner is DataOwner.CONSUMER for each in examination.files)
+    has_own_data = has_own_data or any(each.is_secret for each in examination.recomputed)
+    is_confidential = science.data or science.reviewer_sees_expected or has_own_data
     return ReviewQuotes.AT_FULL if is_confidential else ReviewQuotes.AT_CRITERIA
 
 

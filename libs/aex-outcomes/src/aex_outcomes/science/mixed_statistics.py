@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from aex_models.domains import Domain
-from aex_models.examination import MIXED_GROUPS, DataOwner, DataProblem, MixedGroups, MixingRule
+from aex_models.examination import MIXED_GROUPS, DataProblem, MixedGroups, MixingRule
 from aex_models.statistics import DerivedSpec, FilterOp, Statistic, StatisticSpec
 from aex_outcomes.science.domains.soundness import SANITY_PREFIX
 from aex_outcomes.science.mixed import (
@@ -171,7 +171,7 @@ def _findings(
                 measured=measured,
                 column=column,
                 artifact=file.file.name,
-                secret=file.file.owner is DataOwner.CONSUMER,
+                secret=file.is_secret,
                 bounds=bounds,
                 statistics=[each.name for each in specs],
             )

@@ -56,7 +56,7 @@ class QuantityClaim:
 
 def normalize_quantity_name(name: str) -> str:
     """Return the name in one spelling: words in lower case (NFKC), without separators."""
-    return "".join(_split_name(name))
+    return "".join(split_into_words(name))
 
 
 def index_quantities_by_name(domain: Domain) -> dict[str, str]:
@@ -87,7 +87,7 @@ def split_claim_name(claim_name: str) -> Iterator[tuple[str, frozenset[str]]]:
     Their names are normalised as by `normalize_quantity_name`; none needs to exist. A name of more than 300 characters
     yields nothing.
     """
-    words = _split_name(claim_name) if len(claim_name) <= _LONGEST_NAME else []
+    words = split_into_words(claim_name) if len(claim_name) <= _LONGEST_NAME else []
     first, last = _leading_statistics(words), _leading_statistics(words[::-1])
     cuts = [(front, back) for front in range(first + 1) for back in range(last + 1) if front + back < len(words)]
     for front, back in sorted(cuts, key=sum):
@@ -95,7 +95,8 @@ def split_claim_name(claim_name: str) -> Iterator[tuple[str, frozenset[str]]]:
         yield "".join(words[front:end]), frozenset(words[:front] + words[end:])
 
 
-def _split_name(name: str) -> list[str]:
+def split_into_words(name: str) -> list[str]:
+    """Return the words of a name, in one spelling of case and letters."""
     return [word.casefold() for word in _CUTS.split(normalize("NFKC", name)) if word]
 
 
