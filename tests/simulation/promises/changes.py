@@ -50,7 +50,7 @@ def check_commit(seen: Observations, commit: Commit) -> None:
     """Check one commit. Raises `BrokenPromise`."""
     for change in commit.changes:
         if change.collection in _WRITTEN_ONCE:
-            kept = change.before is None or change.before == change.after
+            kept = change.before is None or change.before == change.after or _is_marked_paid(change)
             require_promise(kept, "no final record ever changes", f"{change.collection}/{change.key}")
         if change.before is None and change.collection in _CREATED:
             seen.created.setdefault(change.collection, set()).add(change.key)
@@ -62,6 +62,14 @@ def check_commit(seen: Observations, commit: Commit) -> None:
             require_promise(after is not None, "no record is ever deleted", f"{change.collection}/{change.key}")
             check(seen, before, after)
             _check_events_of(commit, change, before, after)
+
+
+def _is_marked_paid(change: Change) -> bool:
+    """Return True if an outcome changes only by a correction that makes its consumer pay."""
+    if change.collection != OUTCOMES.collection.name or change.after is None:
+        return False
+    before = _record(OUTCOMES, change.before)
+    return bool(_record(OUTCOMES, change.after) == before.model_copy(update={"paid_by_correction": True}))
 
 
 def _record(table: Table[Any], body: bytes | None) -> Any:
