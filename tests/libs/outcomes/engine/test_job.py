@@ -3,7 +3,10 @@ from typing import Any
 
 import pytest
 
+from aex_models.canonical import canonical_bytes
+from aex_models.criteria import SuccessCriteria
 from aex_models.results import Verdict, VerificationResult
+from aex_outcomes.confinement import frames
 from aex_outcomes.engine.job import verify_candidate
 
 PAYLOAD: dict[str, Any] = {
@@ -39,6 +42,22 @@ def test_the_answer_is_json_with_the_result_and_the_facts() -> None:
     assert answer["reference_similarity"]["rouge_l"] == pytest.approx(5 / 6)
     assert answer["keyword_stats"]["found"] == 1
     assert answer["output_text"] == "the cat sat on a mat"
+
+
+def test_answer_with_large_thresholds_is_accepted_by_the_pool() -> None:
+    large = {"metric": "platform_latency_ms", "metric_type": "latency", "comparison": "lte", "threshold": 1e17}
+    form = {
+        "metric": "matches_schema",
+        "metric_type": "matches_schema",
+        "comparison": "eq",
+        "threshold": {"properties": {"n": {"maximum": 1e20}}},
+    }
+    criteria = SuccessCriteria.model_validate({"criteria": [large, form]})
+    stored = SuccessCriteria.model_validate_json(canonical_bytes(criteria))
+    answer = verify_candidate(PAYLOAD | {"success_criteria": stored.model_dump(mode="json")})
+    result = VerificationResult.model_validate(frames.decode(frames.encode(answer))["result"])
+    assert result.verdict is Verdict.PASSED
+    assert [each.threshold for each in result.criterion_results] == [1e17, form["threshold"]]
 
 
 def test_without_text_and_evaluation_data_all_facts_are_null() -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from aex_models.criteria import SuccessCriteria
+from aex_models.numbers import convert_large_integers_to_doubles
 from aex_models.science import ScienceResult
 from aex_outcomes.engine.candidate import Assessment, VerificationInput
 from aex_outcomes.engine.verification import VerificationEngine
@@ -65,7 +66,7 @@ def _verification_input(payload: Mapping[str, Any]) -> VerificationInput:
 
 def _answer(assessment: Assessment) -> dict[str, Any]:
     facts = assessment.facts
-    return {
+    answer = {
         "result": assessment.result.model_dump(mode="json"),
         "extracted_metrics": dict(facts.extracted_metrics),
         "reference_similarity": facts.reference_similarity and facts.reference_similarity.model_dump(mode="json"),
@@ -76,3 +77,6 @@ def _answer(assessment: Assessment) -> dict[str, Any]:
         "similarities": dict(facts.similarities),
         "seconds": dict(assessment.seconds),
     }
+    # A threshold of 1e17 is stored as an integer beyond ±(2^53 − 1), which the pool refuses in an answer.
+    plain: dict[str, Any] = convert_large_integers_to_doubles(answer)
+    return plain
