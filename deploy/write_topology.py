@@ -10,10 +10,10 @@ from aex_models.events import TOPICS, Topic
 from aex_runtime.bus.pubsub_topology import (
     DEAD_LETTERS,
     SubscriptionSpec,
+    all_topic_ids,
     publishing_services,
     readiness_topic,
     subscription_specs,
-    topic_ids,
 )
 
 FILE = Path(__file__).with_name("pubsub.json")
@@ -23,7 +23,7 @@ def list_topology(topics: Mapping[str, Topic] = TOPICS) -> dict[str, Any]:
     """Return topics with publishers, subscriptions with consumers, and names that need own rights."""
     return {
         "topics": {
-            name: list(publishing_services(topics[name])) if name in topics else [] for name in topic_ids(topics)
+            name: list(publishing_services(topics[name])) if name in topics else [] for name in all_topic_ids(topics)
         },
         "subscriptions": {spec.id: _settings(spec) for spec in subscription_specs(topics)},
         "dead_letters": DEAD_LETTERS,

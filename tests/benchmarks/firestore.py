@@ -58,7 +58,7 @@ class StoreOperations:
         await self._store.transact(write)
 
     async def page(self, _: str) -> None:
-        await self._store.query(Query(PAGES, {"state": "open"}, "due", limit=20))
+        await self._store.query_page(Query(PAGES, {"state": "open"}, "due", limit=20))
 
     async def fill(self) -> None:
         async def write(transaction: Transaction) -> None:

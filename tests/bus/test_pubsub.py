@@ -9,7 +9,7 @@ from google.pubsub_v1.services.subscriber.transports.grpc_asyncio import Subscri
 
 from aex_models.events import TOPICS
 from aex_runtime.bus.port import Ack, BusError, BusUnavailable, Delivery, Disposition, Message, Outgoing, Retry
-from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, subscription_specs, topic_ids
+from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, all_topic_ids, subscription_specs
 from tests.bus.contract import ONLY_WOKEN, PUBLISHER, SETTLEMENT, DurableBusContract, OpenBus
 from tests.bus.messages import CHECKED, VERIFIED, Recorder, consuming, eventually, name_of, outgoing
 from tests.emulators.emulators import Emulators
@@ -32,7 +32,7 @@ async def test_emulator_gets_the_declared_resources(emulators: Emulators, projec
         subscriber = SubscriberAsyncClient(transport=SubscriberGrpcAsyncIOTransport(channel=channel))
         topics = [topic.name async for topic in await publisher.list_topics(project=f"projects/{project}")]
         found = [each async for each in await subscriber.list_subscriptions(project=f"projects/{project}")]
-    assert {name.rpartition("/")[2] for name in topics} == {*TOPICS, DEAD_LETTERS} == set(topic_ids(TOPICS))
+    assert {name.rpartition("/")[2] for name in topics} == {*TOPICS, DEAD_LETTERS} == set(all_topic_ids(TOPICS))
     subscriptions = {each.name.rpartition("/")[2]: each for each in found}
     assert set(subscriptions) == {spec.id for spec in subscription_specs(TOPICS)}
     settled = subscriptions[f"{VERIFIED}.{SETTLEMENT}"]

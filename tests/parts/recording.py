@@ -19,14 +19,14 @@ class RecordingStore(ForwardingStore):
         super().__init__(store)
         self._shapes, self._file = shapes, file
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         shape = get_shape(query)
         if shape not in self._shapes:
             self._shapes.add(shape)
             if self._file is not None:
                 with self._file.open("a") as lines:
                     lines.write(json.dumps(asdict(shape)) + "\n")
-        return await self._store.query(query)
+        return await self._store.query_page(query)
 
 
 def read_shapes(file: Path) -> set[Shape]:

@@ -268,7 +268,7 @@ async def test_a_handler_that_failed_by_itself_is_noticed(world: World) -> None:
 
 async def test_a_memory_that_is_wrong_is_noticed_before_it_is_rebuilt(world: World) -> None:
     store = world.suites[0].governance.memory
-    profile = PROFILES.decode((await store.query(Query(PROFILES.collection)))[0])
+    profile = PROFILES.decode((await store.query_page(Query(PROFILES.collection)))[0])
     more = profile.record.tally.model_copy(update={"successes": profile.record.tally.successes + 1})
     body, fields = PROFILES.encode(profile.record.model_copy(update={"tally": more}))
     kept = profile.document

@@ -206,16 +206,16 @@ def test_without_the_section_there_is_no_science() -> None:
 def test_a_catalogue_is_loaded_from_a_file_or_from_the_defaults(tmp_path: Path) -> None:
     own = tmp_path / "outcome-verification.yaml"
     own.write_text("verification: {max_criteria_per_task: 3}\n", encoding="utf-8")
-    assert Catalog.load(own).max_criteria == 3
-    assert Catalog.load(None).entries == Catalog.of().entries
+    assert Catalog.from_config_file(own).max_criteria == 3
+    assert Catalog.from_config_file(None).entries == Catalog.of().entries
 
 
 def test_a_file_that_cannot_be_loaded_is_named_with_the_position_or_the_reason(tmp_path: Path) -> None:
     own = tmp_path / "outcome-verification.yaml"
     with pytest.raises(InvalidConfig) as missing:
-        Catalog.load(own)
+        Catalog.from_config_file(own)
     assert missing.value.problems == [(str(own), "No such file or directory")]
     own.write_text("verification: {max_criteria_per_task: many}\n", encoding="utf-8")
     with pytest.raises(InvalidConfig) as wrong:
-        Catalog.load(own)
+        Catalog.from_config_file(own)
     assert [place for place, _ in wrong.value.problems] == [f"{own}: verification.max_criteria_per_task"]

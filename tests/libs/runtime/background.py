@@ -83,9 +83,9 @@ class FailingStore:
         self._check()
         return await self._store.get_many(collection, keys)
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         self._check()
-        return await self._store.query(query)
+        return await self._store.query_page(query)
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         self._check()
@@ -107,9 +107,9 @@ class RecordingStore(FailingStore):
         super().__init__(store)
         self.queries: list[Query] = []
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         self.queries.append(query)
-        return await super().query(query)
+        return await super().query_page(query)
 
     def take_queries(self) -> list[Query]:
         taken, self.queries = self.queries, []

@@ -103,8 +103,8 @@ class WatchedStore(MemoryStore):
         super().__init__()
         self.brought: Counted[str] = Counted()
 
-    async def query(self, query: Query) -> list[Document]:
-        found = await super().query(query)
+    async def query_page(self, query: Query) -> list[Document]:
+        found = await super().query_page(query)
         self.brought[query.collection.name] += len(found)
         return found
 

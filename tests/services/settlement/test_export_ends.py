@@ -35,12 +35,12 @@ class FailingStore(MemoryStore):
         super().__init__()
         self.pages = pages
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         if query.collection == TRANSACTIONS.collection:
             if not self.pages:
                 raise StoreUnavailable("gone")
             self.pages -= 1
-        return await super().query(query)
+        return await super().query_page(query)
 
 
 async def settled(store: MemoryStore, many: int = 2 * EXPORT_PAGE) -> LedgerKit:

@@ -120,9 +120,9 @@ class InterleavingStore(LoggedStore):
         await self._pauses.pause()
         return await super().get_many(collection, keys)
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         await self._pauses.pause()
-        return await super().query(query)
+        return await super().query_page(query)
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
         await self._pauses.pause()

@@ -65,8 +65,8 @@ class ProcessStore(ForwardingStore):
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return await self._alive(lambda: self._store.get_many(collection, keys))
 
-    async def query(self, query: Query) -> list[Document]:
-        return await self._alive(lambda: self._store.query(query))
+    async def query_page(self, query: Query) -> list[Document]:
+        return await self._alive(lambda: self._store.query_page(query))
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def alive(transaction: Transaction) -> T:

@@ -24,9 +24,9 @@ class FaultyStore(ForwardingStore):
         self._reached()
         return await self._store.get_many(collection, keys)
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         self._reached()
-        return await self._store.query(query)
+        return await self._store.query_page(query)
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         fate = self._fate

@@ -40,8 +40,8 @@ class AlteredStore(ForwardingStore):
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return [self._show(collection, each) for each in await self._store.get_many(collection, keys)]
 
-    async def query(self, query: Query) -> list[Document]:
-        alter_read = [self._show(query.collection, each) for each in await self._store.query(query)]
+    async def query_page(self, query: Query) -> list[Document]:
+        alter_read = [self._show(query.collection, each) for each in await self._store.query_page(query)]
         return [each for each in alter_read if each is not None]
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:

@@ -40,7 +40,7 @@ async def read(store: Store, key: str, collection: Collection = WORKS) -> Docume
 
 
 async def keys(store: Store, query: Query) -> list[str]:
-    return [document.key for document in await store.query(query)]
+    return [document.key for document in await store.query_page(query)]
 
 
 def steps(*names: str) -> Callable[[Transaction], Awaitable[None]]:

@@ -61,7 +61,7 @@ class Limits:
             await store.transact(steps(*names))
         assert await store.get(WORKS, "k0") is None
         await store.transact(steps(*names[1:]))
-        assert len(await store.query(Query(WORKS, limit=1_000))) == MAX_TRANSACTION_WRITES
+        assert len(await store.query_page(Query(WORKS, limit=1_000))) == MAX_TRANSACTION_WRITES
 
     async def test_index_entry_above_the_limit(self, store: Store) -> None:
         names = ("a", "b", "c", "d", "e")

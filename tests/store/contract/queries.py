@@ -40,7 +40,7 @@ class Queries:
             await write(store, f"k{number}", b'"' + b"x" * (size - 2) + b'"', state="open", due=number)
         for most, expected in ((1, 1), (29, 1), (30, 2), (60, 3), (100_059, 3), (100_060, 4), (None, 4)):
             query = Query(WORKS, {"state": "open"}, "due", max_bytes=most)
-            assert len(await store.query(query)) == expected
+            assert len(await store.query_page(query)) == expected
         after = Query(WORKS, {"state": "open"}, "due", after=(2, "k2"), max_bytes=1)
         assert await keys(store, after) == ["k3"]
 
@@ -95,12 +95,12 @@ class Queries:
             Query(WORKS, direction="desc"),  # Firestore walks through keys forward alone
         ):
             with pytest.raises(UndeclaredIndex):
-                await filled.query(query)
+                await filled.query_page(query)
 
     async def test_query_for_less_than_one_document_is_refused(self, filled: Store) -> None:
         for limit in (0, -1):
             with pytest.raises(ValueError, match="at least 1"):
-                await filled.query(Query(WORKS, limit=limit))
+                await filled.query_page(Query(WORKS, limit=limit))
 
     async def test_query_with_invalid_values_is_refused(self, filled: Store) -> None:
         for query in (
@@ -110,7 +110,7 @@ class Queries:
             Query(WORKS, {"state": "a\0"}, "due"),
         ):
             with pytest.raises(InvalidDocument):
-                await filled.query(query)
+                await filled.query_page(query)
 
     @pytest.mark.parametrize(
         ("bounds", "expected"),
@@ -135,7 +135,9 @@ class Queries:
         complete = Query(WORKS, {"state": "open"}, "due", direction, limit=100)
         paged: list[str] = []
         after: tuple[Scalar, str] | None = None
-        while page := await store.query(Query(WORKS, complete.equal, "due", complete.direction, after=after, limit=4)):
+        while page := await store.query_page(
+            Query(WORKS, complete.equal, "due", complete.direction, after=after, limit=4)
+        ):
             paged += [document.key for document in page]
             after = (page[-1].fields["due"], page[-1].key)
         assert paged == await keys(store, complete)

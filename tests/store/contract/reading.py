@@ -27,7 +27,7 @@ class Reading:
     async def test_collections_do_not_mix(self, store: Store) -> None:
         await write(store, "w1", b"1")
         assert await store.get(OTHERS, "w1") is None
-        assert await store.query(Query(OTHERS)) == []
+        assert await store.query_page(Query(OTHERS)) == []
 
     async def test_many_come_in_the_order_of_their_keys(self, store: Store) -> None:
         for key in ("a", "b", "c"):

@@ -97,19 +97,19 @@ class Catalog:
         return cls(loaded, entries, sources, settings.verification.max_criteria_per_task, settings)
 
     @classmethod
-    def load(cls, path: Path | None) -> "Catalog":
+    def from_config_file(cls, config_path: Path | None) -> "Catalog":
         """Build the catalogue of a configuration file; None gives the defaults.
 
         Raises `InvalidConfig`, which names the file and the key, also for an unreadable file.
         """
-        if path is None:
+        if config_path is None:
             return cls.of()
         try:
-            return cls.of(load_config(path))
+            return cls.of(load_config(config_path))
         except InvalidConfig as error:
-            raise InvalidConfig([(f"{path}: {key}", problem) for key, problem in error.problems]) from None
+            raise InvalidConfig([(f"{config_path}: {key}", problem) for key, problem in error.problems]) from None
         except OSError as error:
-            raise InvalidConfig([(str(path), error.strerror or "cannot be read")]) from None
+            raise InvalidConfig([(str(config_path), error.strerror or "cannot be read")]) from None
 
     def __contains__(self, metric: str) -> bool:
         return metric in self.by_name or metric in self.sources

@@ -80,7 +80,10 @@ class ProgressCallback(Protocol):
 
 @contextmanager
 def progress_bars() -> Iterator[ProgressCallback]:
-    """Yield a callback that draws a progress bar for each stage on stderr; nothing without a terminal."""
+    """Yield a callback that draws a progress bar for each stage on stderr.
+
+    Without a terminal it draws nothing.
+    """
     from rich import console, progress  # noqa: PLC0415 as in `write_rows`
 
     terminal = console.Console(stderr=True)

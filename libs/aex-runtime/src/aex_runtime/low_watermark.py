@@ -49,7 +49,10 @@ class LowWatermark:
         return replace(self, scan_at=now, earliest_write=None)
 
     def advance(self, moment: datetime) -> "LowWatermark":
-        """Return the state after a query that leaves no row before `moment`."""
+        """Return the state after a query that leaves no row before `moment`.
+
+        The watermark is `moment`, or an earlier instant at which rows may have been committed since.
+        """
         limits = (moment, self.scan_at - MARGIN)
         return replace(self, watermark=min(limits if self.earliest_write is None else (*limits, self.earliest_write)))
 

@@ -79,7 +79,10 @@ UNBOUNDED = StorageBounds()
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The quota of one principal. Each upload changes its document in the upload's own transaction."""
+    """The storage quota of one principal.
+
+    Its use is a document that each upload changes in its own transaction.
+    """
 
     table: Table[StorageUse]
     principal: Principal

@@ -197,7 +197,10 @@ def mark_span_failed(error_type: str, span: trace.Span | None = None) -> None:
 
 @contextmanager
 def _run_in_span(span: trace.Span, values: Mapping[str, object]) -> Iterator[None]:
-    """Run the block in the span and end the span; an error other than a refusal marks it as failed."""
+    """Run the block in the span and end the span; an error other than a refusal marks it as failed.
+
+    `values`: further values of the context in the block. A refusal is a `DomainError`.
+    """
     token = contexts.attach(_set_values(trace.set_span_in_context(span), values))
     try:
         yield

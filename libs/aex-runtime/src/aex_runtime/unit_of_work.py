@@ -46,9 +46,9 @@ class Committed:
 
 @dataclass(slots=True)
 class Unit:
-    """A transaction with events and timers. Its function may run again after a conflict.
+    """A transaction with its events and timers, passed to the function that `UnitOfWork.run` runs.
 
-    All reads precede the writes.
+    The function runs again after a conflict. In it all reads precede the writes.
     """
 
     service: str

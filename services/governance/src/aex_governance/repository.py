@@ -171,7 +171,7 @@ async def stale_keys(store: Store, table: Table[Any], retained: Container[int]) 
     prefixes = tuple(projected_key(generation, "") for generation in retained)
     after: tuple[Scalar, str] | None = None
     while True:
-        keys = [each.key for each in await store.query(Query(table.collection, after=after, limit=_KEYS_PER_PAGE))]
+        keys = [each.key for each in await store.query_page(Query(table.collection, after=after, limit=_KEYS_PER_PAGE))]
         if stale := [key for key in keys if not key.startswith(prefixes)]:
             yield stale
         if len(keys) < _KEYS_PER_PAGE:

@@ -83,7 +83,7 @@ def load_catalog(settings: Settings) -> Catalog:
     Switches that are allowed only with embedded backends are refused elsewhere.
     """
     with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
-        catalog = Catalog.load(settings.outcome_config)
+        catalog = Catalog.from_config_file(settings.outcome_config)
         if problems := list(_forbidden_switches(catalog.config.verification, settings)):
             raise InvalidConfig([(f"{settings.outcome_config}: verification.{name}", why) for name, why in problems])
         catalog.check_domains()

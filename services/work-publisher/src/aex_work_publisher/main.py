@@ -32,7 +32,7 @@ def create_app(
     chosen = settings or Settings()
     parts = assemble(SERVICE, chosen, backends, tracers)
     with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
-        catalog = Catalog.load(chosen.outcome_config)  # as verification does: the same metrics
+        catalog = Catalog.from_config_file(chosen.outcome_config)  # as verification does: the same metrics
         verifiers = list_verifier_names(catalog.config)  # and the same verifiers, though none of their code
         catalog.check_domains()  # one that cannot be used stops the service, not the first work that names it
     checked = partial(

@@ -9,9 +9,9 @@ from aex_models.governance import Action, DecidedBy, Flag, GovernanceResult, Sev
 from aex_models.results import CriterionError, Verdict, VerificationResult
 from aex_outcomes.engine.final_result import (
     apply_governance,
+    as_rejected_without_amounts,
     combine_with_ruling,
     governance_result,
-    reject_indeterminate,
 )
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import lengths, money, result, verify
@@ -131,6 +131,6 @@ def test_what_the_platform_could_not_decide_stays_open_whatever_the_verifier_say
 def test_a_rejection_decides_alone_after_the_criterias_last_retry() -> None:
     torn = result(True, False, PLATFORM, verdict=Verdict.INDETERMINATE, success=False)
     torn = torn.model_copy(update={"bonus": Decimal(1), "penalty": Decimal(1)})
-    found = reject_indeterminate(torn)
+    found = as_rejected_without_amounts(torn)
     assert (found.verdict, found.success, money(found)) == (Verdict.REJECTED, False, (0, 0))
     assert found.criterion_results == torn.criterion_results

@@ -8,7 +8,7 @@ from aex_models.results import Provenance, Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.candidate import VerificationInput
-from aex_outcomes.engine.final_result import combine_with_ruling, reject_indeterminate
+from aex_outcomes.engine.final_result import as_rejected_without_amounts, combine_with_ruling
 from aex_outcomes.engine.job import verify_candidate
 from aex_outcomes.lifecycle.ruling import Accepted, Rejected, Rejection
 from tests.libs.outcomes.engine.builders import NOW, Still, criteria, criterion, money
@@ -91,7 +91,7 @@ async def test_a_named_verifier_cannot_overrule_the_gate_nor_the_gate_the_verifi
     assert combine_with_ruling(rejected, Accepted()).verdict is Verdict.REJECTED
     assert combine_with_ruling(passed, refused, BonusPolicy.ON_SUCCESS).verdict is Verdict.REJECTED
     assert combine_with_ruling(unknown, refused).verdict is Verdict.INDETERMINATE
-    assert reject_indeterminate(unknown).verdict is Verdict.REJECTED
+    assert as_rejected_without_amounts(unknown).verdict is Verdict.REJECTED
 
 
 @pytest.mark.parametrize(

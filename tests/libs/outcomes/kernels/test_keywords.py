@@ -15,8 +15,8 @@ from aex_outcomes.kernels.keywords import (
 from aex_outcomes.kernels.normalization import NormalizedTooLong
 
 
-def share(text: str, terms: Sequence[str], max_length: int | None = None) -> float:
-    return compute_term_share(to_searchable_text(text, max_length), terms)
+def share(text: str, terms: Sequence[str], allowed_length: int | None = None) -> float:
+    return compute_term_share(to_searchable_text(text, allowed_length), terms)
 
 
 @pytest.mark.parametrize(

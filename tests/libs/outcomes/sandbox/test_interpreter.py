@@ -35,7 +35,7 @@ def soon(reached: Callable[[], bool]) -> bool:
 
 def test_a_child_is_killed_as_its_pipe_is_closed() -> None:
     death_pipe = ParentDeathPipe()
-    with death_pipe.share_with_child():
+    with death_pipe.hand_over_to_child():
         child = subprocess.Popen(SLEEPS, close_fds=False)
         death_pipe.attach(child.pid)
     other = subprocess.Popen(SLEEPS)

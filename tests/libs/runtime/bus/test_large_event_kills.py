@@ -69,7 +69,7 @@ async def restart(store: Store, blobs: Blobs) -> LoadingBus:
 
 
 async def committed(store: Store) -> set[str]:
-    return {each.key for each in await store.query(Query(NOTES.collection, order="name", limit=500))}
+    return {each.key for each in await store.query_page(Query(NOTES.collection, order="name", limit=500))}
 
 
 async def test_kill_between_blob_and_commit_leaves_a_blob_alone(tmp_path: Path) -> None:

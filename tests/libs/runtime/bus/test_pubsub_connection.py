@@ -1,25 +1,15 @@
-from collections.abc import AsyncIterator
-
 import pytest
 from google.api_core import exceptions
 from structlog.testing import capture_logs
 
-from aex_models.events import TOPICS
 from aex_runtime.bus.port import BusUnavailable
 from aex_runtime.bus.pubsub import PubSubBus
-from aex_runtime.bus.pubsub_connection import Clients, PubSubConnection
+from aex_runtime.bus.pubsub_connection import Clients, PubSubConnection, translate_error
 from aex_runtime.ids import SeededIds
 from tests.bus.messages import outgoing
 
 SECRET = "canary-7f3a"
 CLOSED_PORT = "127.0.0.1:9"
-
-
-@pytest.fixture
-async def connection() -> AsyncIterator[PubSubConnection]:
-    connection = PubSubConnection("p", None, TOPICS, SeededIds(1), deadline_s=1)
-    yield connection
-    await connection.close()
 
 
 @pytest.mark.parametrize(
@@ -32,18 +22,16 @@ async def connection() -> AsyncIterator[PubSubConnection]:
         (exceptions.FailedPrecondition, "FAILED_PRECONDITION"),
     ],
 )
-def test_outage_names_its_fix(
-    kind: type[exceptions.GoogleAPICallError], text: str, connection: PubSubConnection
-) -> None:
-    failure = connection.translate_error("work.checked", kind(SECRET))
+def test_outage_names_its_fix(kind: type[exceptions.GoogleAPICallError], text: str) -> None:
+    failure = translate_error("work.checked", kind(SECRET))
     assert isinstance(failure, BusUnavailable)
     assert str(failure).startswith("work.checked: ")
     assert text in str(failure)
     assert SECRET not in str(failure)
 
 
-def test_invalid_request_is_no_outage(connection: PubSubConnection) -> None:
-    failure = connection.translate_error("work.checked", exceptions.InvalidArgument(SECRET))  # type: ignore[no-untyped-call]
+def test_invalid_request_is_no_outage() -> None:
+    failure = translate_error("work.checked", exceptions.InvalidArgument(SECRET))  # type: ignore[no-untyped-call]
     assert not isinstance(failure, BusUnavailable)
     assert SECRET not in str(failure)
 

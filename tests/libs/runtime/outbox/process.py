@@ -49,7 +49,7 @@ class Outbox:
             self.clock.advance(pause)
 
     async def rows(self) -> int:
-        return len(await self.store.query(Query(outbox_table(SERVICE).collection, order="created_at", limit=500)))
+        return len(await self.store.query_page(Query(outbox_table(SERVICE).collection, order="created_at", limit=500)))
 
     async def is_empty(self) -> bool:
         return await self.rows() == 0

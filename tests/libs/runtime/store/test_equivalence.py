@@ -80,7 +80,7 @@ class Client:
     async def answer(self, action: Action) -> object:
         try:
             if isinstance(action, Query):
-                return await self.store.query(action)
+                return await self.store.query_page(action)
             if isinstance(action, Step):
                 return await self._step(action)
             return await self.store.get_many(WORKS, action)

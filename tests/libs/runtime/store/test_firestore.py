@@ -71,7 +71,7 @@ async def test_aborted_commit_is_retried(store: FirestoreStore, peer: Peer) -> N
     ],
 )
 async def test_outage_names_the_operators_fix(store: FirestoreStore, peer: Peer, code: StatusCode, fix: str) -> None:
-    for use in (store.get(WORKS, "w1"), store.query(ALL), store.transact(put), store.ping()):
+    for use in (store.get(WORKS, "w1"), store.query_page(ALL), store.transact(put), store.ping()):
         peer.failures = [(code, "details")]
         with pytest.raises(StoreUnavailable, match=f"{code.name}: .*{fix}.*: details"):
             await use
@@ -80,7 +80,7 @@ async def test_outage_names_the_operators_fix(store: FirestoreStore, peer: Peer,
 
 @pytest.mark.parametrize("code", [StatusCode.INVALID_ARGUMENT, StatusCode.OUT_OF_RANGE, StatusCode.DATA_LOSS])
 async def test_invalid_request_is_no_outage(store: FirestoreStore, peer: Peer, code: StatusCode) -> None:
-    for use in (store.get(WORKS, "w1"), store.query(ALL), store.transact(put)):
+    for use in (store.get(WORKS, "w1"), store.query_page(ALL), store.transact(put)):
         peer.failures = [(code, "details")]
         with pytest.raises(StoreError, match=f"{code.name}$") as raised:  # the details may quote a document
             await use
@@ -98,7 +98,7 @@ async def test_invalid_request_is_no_outage(store: FirestoreStore, peer: Peer, c
 async def test_every_call_is_routed_by_project_and_database(peer: Peer, database: str, routing: str) -> None:
     store = FirestoreStore("example.com:my-project", database, emulator=peer.host)
     await store.get(WORKS, "w1")
-    await store.query(ALL)
+    await store.query_page(ALL)
     await store.transact(put)
     await store.ping()
     assert set(peer.calls) == {"BatchGetDocuments", "RunQuery", "Commit"}

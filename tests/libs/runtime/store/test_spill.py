@@ -41,7 +41,7 @@ async def test_every_read_returns_a_large_body(store: SpillingStore, inner: Memo
     small = await read(store, "w2")
     assert await store.get(WORKS, "w1") == large
     assert await store.get_many(WORKS, ["w2", "absent", "w1", "w1"]) == [small, None, large, large]
-    assert await store.query(Query(WORKS, {"state": "open"}, "due")) == [large, small]
+    assert await store.query_page(Query(WORKS, {"state": "open"}, "due")) == [large, small]
     assert await store.transact(fn) == large
 
 

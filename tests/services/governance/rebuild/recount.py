@@ -70,5 +70,5 @@ def _check_by_hand(records: Iterable[LogRecord], documents: Projections) -> None
 
 
 async def _all(store: Store, table: Table[Any]) -> list[Any]:
-    documents = await store.query(Query(table.collection, limit=100_000))
+    documents = await store.query_page(Query(table.collection, limit=100_000))
     return [table.decode(each) for each in documents]

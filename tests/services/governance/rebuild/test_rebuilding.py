@@ -53,7 +53,7 @@ async def test_rebuilt_projections_equal_the_live_ones(kit: Process) -> None:
 
 async def test_damaged_projections_are_repaired_and_grow_further(kit: Process) -> None:
     await live_through(kit, 0, 12)
-    [document] = await kit.deps.store.query(Query(DOMAINS.collection, limit=1))
+    [document] = await kit.deps.store.query_page(Query(DOMAINS.collection, limit=1))
 
     async def spoil(transaction: Transaction) -> None:
         transaction.delete(DOMAINS.collection, document.key)

@@ -47,8 +47,8 @@ class BusyStore(ForwardingStore):
         await self._something(collection)
         return found
 
-    async def query(self, query: Query) -> list[Document]:
-        found = await super().query(query)
+    async def query_page(self, query: Query) -> list[Document]:
+        found = await super().query_page(query)
         await self._something(query.collection)
         return found
 

@@ -23,7 +23,9 @@ HEADLESS = {("head_wrong", "the journal's head"), ("batch_missing", "batch 1")}
 
 async def clear(store: Store, table: Table[Any]) -> None:
     index = table.collection.indexes[0]
-    for document in await store.query(Query(table.collection, order=index.order, direction=index.direction, limit=500)):
+    for document in await store.query_page(
+        Query(table.collection, order=index.order, direction=index.direction, limit=500)
+    ):
         await t.delete(store, table, document.key)
 
 

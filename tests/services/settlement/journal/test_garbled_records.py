@@ -63,7 +63,7 @@ async def test_a_projected_record_is_named_sealing_goes_on_and_a_rebuild_mends_i
     for projection in Projection:
         state = await STATES.get(ledger.deps.store, projection.value)
         assert state is not None
-        while found := await ledger.deps.store.query(
+        while found := await ledger.deps.store.query_page(
             Query(collection, {"generation": state.record.generation}, limit=50)
         ):
             for each in found:
@@ -98,7 +98,7 @@ async def test_an_unreadable_generation_is_removed_by_the_next_rebuild(ledger: L
     await ledger.seal()
     await put(ledger, GENERATIONS.collection, "gen_forged", {"projection": "rollups"}, more=more)
     await rebuild_ledger_projections(ledger.deps, list(Projection), lambda *_: None)
-    left = await ledger.deps.store.query(Query(GENERATIONS.collection, {"projection": "rollups"}))
+    left = await ledger.deps.store.query_page(Query(GENERATIONS.collection, {"projection": "rollups"}))
     assert "gen_forged" not in [each.key for each in left]
 
 
@@ -106,7 +106,7 @@ async def test_an_unreadable_generation_is_removed_by_the_next_rebuild(ledger: L
 async def test_an_unreadable_batch_is_named(ledger: LedgerKit, *, more: bool) -> None:
     await settle(ledger, "ctr_1")
     await ledger.seal()
-    [first, *_] = await ledger.deps.store.query(Query(BATCHES.collection, order="seq"))
+    [first, *_] = await ledger.deps.store.query_page(Query(BATCHES.collection, order="seq"))
     await put(ledger, BATCHES.collection, first.key, first.fields, more=more)
     with pytest.raises(UnreadableRecord, match=f"settlement-batches/{first.key}"):
         await rebuild_ledger_projections(ledger.deps, [Projection.ROLLUPS], lambda *_: None)

@@ -232,7 +232,7 @@ async def test_unavailable_store_ends_the_stream() -> None:
     class Away(SpillingStore):
         """A store that has gone."""
 
-        async def query(self, query: Query) -> list[Document]:
+        async def query_page(self, query: Query) -> list[Document]:
             raise StoreUnavailable(f"gone: {query.collection.name}")
 
     bench.rewire(replace(bench.deps, store=Away(bench.store, bench.blobs)))

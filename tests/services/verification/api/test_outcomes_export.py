@@ -238,12 +238,12 @@ class FailingStore(MemoryStore):
         super().__init__()
         self.pages = pages
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         if query.collection == OUTCOMES.collection:
             if not self.pages:
                 raise StoreUnavailable("gone")
             self.pages -= 1
-        return await super().query(query)
+        return await super().query_page(query)
 
 
 async def test_store_failure_during_an_export_aborts_it() -> None:
@@ -294,7 +294,7 @@ class StoreOfLargeOnes(MemoryStore):
         super().__init__()
         self.many = many
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         start = 0 if query.after is None else int(str(query.after[1])) + 1
         return [self._large(number) for number in range(start, min(start + query.limit, self.many))]
 

@@ -39,7 +39,7 @@ def load_metric_catalog(config: Path | None) -> Catalog:
     Raises `UserError` with the file and the key of each problem.
     """
     try:
-        return Catalog.load(config)
+        return Catalog.from_config_file(config)
     except InvalidConfig as error:
         raise UserError(str(error), "correct the configuration given to --config") from None
 

@@ -72,7 +72,7 @@ class CandidateFacts:
     output_text: str | None
     """Main text of the output (see `main_text`)."""
     other_text: str | None
-    """Reasoning and further strings of the output (see `collect_other_text`)."""
+    """Reasoning and further strings of the output (see `collect_reasoning_and_other_text`)."""
     structured_form: str | None
     """Form of the output for comparison with later ones (see `build_comparable_form`); None for plain text."""
     similarities: Mapping[str, float]

@@ -49,9 +49,9 @@ def governance_result(decision: ValidationDecision) -> GovernanceResult:
 def _bonus(result: VerificationResult, action: Action) -> Decimal:
     """Return the bonus that governance's action leaves.
 
-    A rejection leaves none. A passed candidate earns the bonus of every met criterion if the action is valid. A
-    candidate that did not pass keeps the bonus that the policy `per_criterion` gave it, so that a hold does not remove
-    it.
+    A rejection leaves none. A passed candidate earns the bonus of every met criterion if the action is allow or
+    skipped, otherwise none. A candidate that did not pass keeps the bonus that the policy `per_criterion` gave it, so
+    that a hold does not remove it.
     """
     if action is Action.REJECT:
         return ZERO
@@ -86,10 +86,10 @@ def combine_with_ruling(
     return result.model_copy(update={"verdict": Verdict.REJECTED, "success": False, "bonus": bonus})
 
 
-def reject_indeterminate(result: VerificationResult) -> VerificationResult:
-    """Return an indeterminate result as rejected, with bonus and penalty 0.
+def as_rejected_without_amounts(result: VerificationResult) -> VerificationResult:
+    """Return the result as rejected, with bonus and penalty 0, whatever its verdict.
 
-    It serves for a candidate that a verifier rejected, after the last retry to evaluate its criteria has failed: it
-    counts as an attempt.
+    It serves for an indeterminate result of a candidate that a verifier rejected. The last retry to evaluate the
+    criteria has then failed, and the candidate uses an attempt.
     """
     return result.model_copy(update={"verdict": Verdict.REJECTED, "success": False, "bonus": ZERO, "penalty": ZERO})

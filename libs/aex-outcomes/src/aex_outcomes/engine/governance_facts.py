@@ -9,7 +9,7 @@ from aex_outcomes.catalog import supplied_evaluation
 from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
 from aex_outcomes.engine.extraction import Reading
 from aex_outcomes.engine.output_similarity import build_comparable_form, output_similarities
-from aex_outcomes.engine.output_text import collect_other_text, join_nested_strings, main_text
+from aex_outcomes.engine.output_text import collect_reasoning_and_other_text, join_nested_strings, main_text
 from aex_outcomes.extractors.protocol import AgentFault
 from aex_outcomes.extractors.text_quality import MAX_NORMALIZED_GROWTH, TextQualityExtractor, read_references, read_text
 from aex_outcomes.kernels.keywords import keyword_layout
@@ -94,7 +94,7 @@ def collect_candidate_facts(
         execution_metadata=case.execution_metadata,
         platform_latency_ms=case.platform_latency_ms,
         output_text=text[:MAX_TEXT] if text else text,
-        other_text=collect_other_text(case.work_output, text, MAX_TEXT, case.reasoning),
+        other_text=collect_reasoning_and_other_text(case.work_output, text, MAX_TEXT, case.reasoning),
         structured_form=form,
         similarities=output_similarities(form or text, case.earlier, text_is_measured=by_text) if case.earlier else {},
         reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, measure),

@@ -26,10 +26,10 @@ _MARKED = (
 """Characters of data, of chat templates and of hidden text, and long runs as of Base64."""
 
 
-def main_text(output: Any, text: str | None, max_length: int) -> str | None:
+def main_text(output: Any, text: str | None, cut_at: int) -> str | None:
     """Return the output's text, or all its strings if it has no text or that is a decoy; None without any.
 
-    A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `max_length` code points, and
+    A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `cut_at` code points, and
     their lone surrogates become question marks.
     """
     if text and isinstance(output, str):
@@ -39,21 +39,24 @@ def main_text(output: Any, text: str | None, max_length: int) -> str | None:
         elsewhere = sum(_words(each) for each in strings if each != text)
         if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
             return text
-    return join_nested_strings(output)[:max_length].encode("utf-8", "replace").decode() or text
+    return join_nested_strings(output)[:cut_at].encode("utf-8", "replace").decode() or text
 
 
-def collect_other_text(output: Any, main: str | None, main_limit: int, reasoning: str | None) -> str | None:
+def collect_reasoning_and_other_text(
+    output: Any, main: str | None, main_read: int, reasoning: str | None
+) -> str | None:
     """Return the reasoning and the output's strings beside its main text, one per line, each once.
 
-    `main`: result of `main_text`; its part beyond `main_limit` code points is included. A long result is reduced to its
+    `main`: result of `main_text`, of which the first `main_read` code points are left out, because they are read
+    elsewhere. A long result is reduced to its
     beginning, its end and different lines of its middle, so that repeated padding hides nothing. None without a text.
     """
     strings = dict.fromkeys(_strings(output))
     if main is not None and main in strings:
         strings.pop(main)
-        strings[main[main_limit:]] = None
+        strings[main[main_read:]] = None
     elif main is not None:
-        strings = {join_nested_strings(output)[main_limit:]: None}
+        strings = {join_nested_strings(output)[main_read:]: None}
     rest = "\n".join(filter(None, strings))
     thoughts = _shorten(reasoning or "", MAX_OTHER // 2)
     text = "\n".join(filter(None, (thoughts, _shorten(rest, MAX_OTHER - 1 - len(thoughts)))))

@@ -33,9 +33,9 @@ from aex_outcomes.kernels.schemas import (
 _COMPILED = 64
 
 
-def _prepare_text(text: str, max_length: int) -> str | AgentFault:
+def _prepare_text(text: str, allowed_length: int) -> str | AgentFault:
     try:
-        return to_searchable_text(text, max_length)
+        return to_searchable_text(text, allowed_length)
     except NormalizedTooLong as error:
         return AgentFault("text_too_long", str(error))
 

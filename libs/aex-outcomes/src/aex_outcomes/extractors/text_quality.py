@@ -35,16 +35,16 @@ def require_json_pointer(pointer: str) -> None:
         raise ValueError(f"not a JSON pointer: {pointer!r}")
 
 
-def read_text(output: Any, pointer: str, max_length: int) -> str | None:
+def read_text(output: Any, pointer: str, allowed_length: int) -> str | None:
     """Return the text at the JSON pointer of an output; None if there is no text.
 
-    Raises `AgentFault` for a text longer than `max_length` code points or with lone surrogates.
+    Raises `AgentFault` for a text longer than `allowed_length` code points or with lone surrogates.
     """
     text = resolve_pointer(output, pointer)
     if not isinstance(text, str):
         return None
-    if len(text) > max_length:
-        raise AgentFault("text_too_long", f"the text has more than {max_length} characters")
+    if len(text) > allowed_length:
+        raise AgentFault("text_too_long", f"the text has more than {allowed_length} characters")
     try:
         text.encode()
     except UnicodeEncodeError:

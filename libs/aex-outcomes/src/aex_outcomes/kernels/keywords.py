@@ -40,12 +40,12 @@ class KeywordLayout:
     """Share of the found terms that occur only in lists or repeats, never in prose."""
 
 
-def to_searchable_text(text: str, max_length: int | None = None) -> str:
+def to_searchable_text(text: str, allowed_length: int | None = None) -> str:
     """Return the text normalised and tokenised for `compute_term_share`.
 
-    Raises `NormalizedTooLong` if it has more than `max_length` code points after normalisation.
+    Raises `NormalizedTooLong` if it has more than `allowed_length` code points after normalisation.
     """
-    return _join_tokens(_tokens(text, max_length))
+    return _join_tokens(_tokens(text, allowed_length))
 
 
 def compute_term_share(searchable_text: str, terms: Sequence[str]) -> float:
@@ -62,14 +62,14 @@ def normalize_distinct_terms(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(_tokens(term)) for term in terms))
 
 
-def keyword_layout(text: str, terms: Sequence[str], max_length: int | None = None) -> KeywordLayout:
+def keyword_layout(text: str, terms: Sequence[str], allowed_length: int | None = None) -> KeywordLayout:
     """Count the terms that occur in the text, and the share of them that occurs only outside prose.
 
     Outside prose are lists and repeats. A sentence or line is a list if the terms are at least half of its words. It is
-    a repeat if the same sentence or line came before. Raises `NormalizedTooLong` if the text has more than `max_length`
-    code points after normalisation.
+    a repeat if the same sentence or line came before. Raises `NormalizedTooLong` if the text has more than
+    `allowed_length` code points after normalisation.
     """
-    segments = _segments(text, max_length)
+    segments = _segments(text, allowed_length)
     is_word = {token: _is_word(token) for token in set(chain.from_iterable(segments))}
     words = [sum(map(is_word.__getitem__, tokens)) for tokens in segments]
     if not sum(words):
@@ -118,15 +118,15 @@ def _join_tokens(tokens: Sequence[str]) -> str:
     return f"{_OPEN}{(_CLOSE + _OPEN).join(tokens)}{_CLOSE}" if tokens else ""
 
 
-def _tokens(text: str, max_length: int | None = None) -> list[str]:
+def _tokens(text: str, allowed_length: int | None = None) -> list[str]:
     """Return the tokens of the text: normalised words, and single characters such as punctuation."""
-    plain = " ".join(strip_invisible(normalize(text, max_length)).split())
+    plain = " ".join(strip_invisible(normalize(text, allowed_length)).split())
     return [token for token in _separate(plain).split(_OPEN) if token]
 
 
-def _segments(text: str, max_length: int | None) -> list[list[str]]:
+def _segments(text: str, allowed_length: int | None) -> list[list[str]]:
     """Return the tokens of each sentence or line, normalised in one call because one per line is slow."""
-    lines = strip_invisible(normalize(_SENTENCE_END.sub("\n", text), max_length)).split("\n")
+    lines = strip_invisible(normalize(_SENTENCE_END.sub("\n", text), allowed_length)).split("\n")
     plain = "\n".join([" ".join(line.split()) for line in lines])
     return [tokens for line in _separate(plain).split("\n") if (tokens := list(filter(None, line.split(_OPEN))))]
 

@@ -28,18 +28,18 @@ class NormalizedTooLong(ValueError):
     """Error for a text that is longer than the caller's limit after normalisation."""
 
 
-def normalize(text: str, max_length: int | None) -> str:
+def normalize(text: str, allowed_length: int | None) -> str:
     """Return the text in NFKC, case-folded, with at most 30 combining characters in a row.
 
-    Raises `NormalizedTooLong` if the result has more than `max_length` code points; None sets no limit.
+    Raises `NormalizedTooLong` if the result has more than `allowed_length` code points; None sets no limit.
     """
     safe = _stream_safe(text)
-    if max_length is not None and not safe.isascii() and len(safe) * _MAX_EXPANSION > max_length:
-        left = max_length
+    if allowed_length is not None and not safe.isascii() and len(safe) * _MAX_EXPANSION > allowed_length:
+        left = allowed_length
         for start in range(0, len(safe), _PIECE):  # in pieces, so that the memory for expanded text is bounded
             left -= len(unicodedata.normalize("NFKC", safe[start : start + _PIECE]))
             if left < 0:
-                raise NormalizedTooLong(f"normalised, the text has more than {max_length} characters")
+                raise NormalizedTooLong(f"normalised, the text has more than {allowed_length} characters")
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", safe).casefold())
 
 
@@ -120,18 +120,18 @@ UNSPACED_CHARACTER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for firs
 _WITHIN_CLAUSES = frozenset(" -'\u2019\u2010\u2011")
 
 
-def split_words(text: str, max_length: int | None = None) -> list[str]:
+def split_words(text: str, allowed_length: int | None = None) -> list[str]:
     """Return the normalised words of the text; in scripts without spaces, each character is a word.
 
-    Raises `NormalizedTooLong` if the text has more than `max_length` code points after normalisation.
+    Raises `NormalizedTooLong` if the text has more than `allowed_length` code points after normalisation.
     """
-    return _separate_words(normalize(text, max_length)).split()
+    return _separate_words(normalize(text, allowed_length)).split()
 
 
 def split_clauses(text: str) -> list[list[str]]:
-    """Return the normalised words of each clause.
+    """Return the normalised words of each clause that has any.
 
-    The end of a line and punctuation end a clause; hyphens and apostrophes do not.
+    Ends of lines, punctuation and symbols end a clause; hyphens and apostrophes do not.
     """
     return [words for clause in _separate_words(normalize(text, None)).split("\n") if (words := clause.split())]
 

@@ -165,7 +165,7 @@ def conforms(validator: Validator, instance: Any) -> bool:
     recurses natively, so that deep nesting would overflow the stack and end the process.
     """
     try:
-        if not _is_plain_json(instance):  # numbers that keep their text become plain ones
+        if not _is_surely_plain(instance):  # numbers that keep their text become plain ones
             instance = json.loads(json.dumps(instance, allow_nan=False, ensure_ascii=False).encode())
         return validator.is_valid(instance)
     except (RecursionError, TypeError, ValueError) as error:  # lone surrogates are a ValueError too
@@ -180,10 +180,10 @@ are two patterns, because a pattern that begins with a literal byte is searched 
 """
 
 
-def _is_plain_json(instance: Any) -> bool:
+def _is_surely_plain(instance: Any) -> bool:
     """Return True if the instance surely has built-in types, finite numbers and little nesting.
 
-    marshal checks this fast. False may be wrong by chance: then the caller converts the instance through JSON text.
+    The test is fast. It also refuses some such instances, by chance: the caller then converts them through JSON text.
     """
     try:
         plain = marshal.dumps(instance)

@@ -29,7 +29,10 @@ class CriteriaNotMet(VerificationRejected):
 
 
 class VerdictIndeterminate(RuntimeError):
-    """Error of a verification without a verdict, by the platform's fault; `result` is the engine's result."""
+    """Error of a verification whose verdict is indeterminate, by the platform's fault.
+
+    `result` is the engine's result.
+    """
 
     def __init__(self, result: VerificationResult) -> None:
         errors = [f"{each.metric}: {each.error.code}" for each in result.criterion_results if each.error]
@@ -70,8 +73,8 @@ class CriteriaVerifier:
     async def __call__(self, output: Any, candidate: Candidate, execution_ctx: ExecutionContext | None) -> Any:
         """Verify the candidate and return its output if it passes.
 
-        Raises `CriteriaNotMet` for a rejected candidate, and `VerdictIndeterminate` without a verdict. Raises
-        `InvalidOutput` for artifacts that name digests of uploads, which only a service can look up.
+        Raises `CriteriaNotMet` for a rejected candidate, and `VerdictIndeterminate` if its verdict is indeterminate.
+        Raises `InvalidOutput` for artifacts that name digests of uploads, which only a service can look up.
         """
         uploads = [position for position, each in enumerate(candidate.artifacts) if each.sha256 is not None]
         if self._science is not None and uploads:

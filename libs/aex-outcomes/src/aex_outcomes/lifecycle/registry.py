@@ -2,8 +2,8 @@
 
 Verifiers come from installed packages (entry points `aex.verifiers`) and from the section `verifiers` of
 `outcome-verification.yaml`, which can change or disable an installed one. They are imported in the service, to check
-them, and in the confined workers that run them. A worker has no environment variables, the working directory `/`, no
-network unless it is allowed, and a new event loop for each candidate.
+them, and in the confined workers that run them. A worker has none of the service's environment variables. It has the
+working directory `/`, no network unless it is allowed, and a new event loop for each candidate.
 """
 
 from collections.abc import Callable, Mapping

@@ -93,7 +93,7 @@ class LocalGate:
                 return self._step(state, ruling, raised)
 
     async def _ruling(self, candidate: Candidate, ctx: AgentContext) -> tuple[Ruling, Exception | None]:
-        """Return the verifier's ruling, with texts cut as in a service, and the exception that it comes from."""
+        """Return the verifier's ruling, its texts cut as in a service, and its exception; None if it accepted."""
         copies = deepcopy((candidate, ctx))  # a verifier may modify its copies; a retry gets fresh ones
         try:
             return Accepted(final_result=await self.verifier.verify(*copies, self.execution_ctx)), None

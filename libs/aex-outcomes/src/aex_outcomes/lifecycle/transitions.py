@@ -73,7 +73,7 @@ def apply_verdict(
     `Refused` for an indeterminate verdict, and without a current candidate.
     """
     if verdict is Verdict.INDETERMINATE:
-        raise Refused("not_a_verdict", "An indeterminate verification is a system error, not a verdict")
+        raise Refused("not_a_verdict", "An indeterminate verdict is a system error; it cannot be recorded")
     counted = _count(state, verdict, weighted_score)
     state = _next_state(state, now, verification=counted, system_retries=0, last_invalid=None)
     if verdict is Verdict.PASSED:

@@ -123,7 +123,10 @@ def rejection_from_fatal_error(error: FatalAgentError) -> Rejection:
 
 
 def _attribute(verdict: VerificationRejected, name: str) -> Any:
-    """Return an attribute; None without, as in a subclass that does not call `super().__init__`."""
+    """Return an attribute; None if it is missing or raises an error.
+
+    It is missing in an instance of a subclass that does not call `super().__init__`.
+    """
     try:
         return getattr(verdict, name, None)
     except Exception:  # noqa: BLE001 a property of the verifier's own

@@ -1,11 +1,11 @@
 """Process of the sandbox's interpreter: its start and end, and its memory and time limits.
 
-The interpreter must end with this process. The kernel signals a parent's death only to children that request it, and
-the interpreter does not. But the kernel signals a closed pipe to its reader. So the interpreter has the reading end of
-a pipe, and only this process has the other end.
+The interpreter must end with this process. It does not ask the kernel for a signal at its parent's death, and no other
+process can ask in its place. But the kernel can signal the reader of a pipe when the other end is closed. So the
+interpreter inherits the reading end of a pipe whose other end only this process has.
 
-Reading a message of the interpreter takes three times its size in memory. Meanwhile this process's own limit is
-lowered, so that reading a message that is too large fails, which is a fault of the code.
+Reading a message of the interpreter takes three times its size in memory. During the read this process's own limit is
+lowered, so that a message that is too large fails to be read. The work's or agent's code is then blamed for it.
 """
 
 import fcntl
@@ -46,8 +46,11 @@ class ParentDeathPipe:
         self._child_end, self._own_end = os.pipe()
 
     @contextmanager
-    def share_with_child(self) -> Iterator[None]:
-        """Let a child process that starts in this block inherit the reading end; `attach` it in the block."""
+    def hand_over_to_child(self) -> Iterator[None]:
+        """Hand the reading end over to a child process that starts in this block; `attach` it in the block.
+
+        This process closes its copy when the block ends.
+        """
         os.set_inheritable(self._child_end, True)
         try:
             yield
@@ -118,7 +121,7 @@ class Interpreter:
         self._pool = _pool(folders, timeout_s)
         self._death_pipe = ParentDeathPipe()
         try:
-            with limit_child_cpu_time(timeout_s), self._death_pipe.share_with_child():
+            with limit_child_cpu_time(timeout_s), self._death_pipe.hand_over_to_child():
                 self._pool.__enter__()
                 with self._pool.checkout() as session:
                     self._process_id = _process_id(session)

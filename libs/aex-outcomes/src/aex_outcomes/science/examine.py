@@ -32,7 +32,7 @@ from aex_outcomes.science.internal_consistency import find_inconsistent_claims
 from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import MixingPolicy
 from aex_outcomes.science.ranges import RangeCheck, check_claims
-from aex_outcomes.science.recompute import Recomputation, prepare_files, recompute_statistics
+from aex_outcomes.science.recompute import Recomputation, close_files, prepare_files, recompute_statistics
 from aex_outcomes.science.reconcile import reconcile
 from aex_outcomes.science.sanity import build_sanity_specs, find_failed_sanity_checks
 from aex_outcomes.science.source_files import SourceFile
@@ -109,7 +109,10 @@ class _DataExamination:
         specs, sanity = self._specs(candidates), self._sanity(candidates)
         joined = prepare_joins(self._science.joins, opened, self._science.derived, limits)
         tables = [*joined, *opened]
-        found = recompute_statistics(tables, [*specs, *sanity], self._mixing, self._science.derived)
+        try:
+            found = recompute_statistics(tables, [*specs, *sanity], self._mixing, self._science.derived)
+        finally:
+            close_files(tables)
         self.mixed_groups = found.mixed_groups
         checks = {each.name for each in sanity}
         self.values = tuple(each for each in found.values if each.name not in checks)

@@ -37,7 +37,7 @@ _MAX_SORTED = 20
 
 @dataclass(frozen=True, slots=True)
 class MixingPolicy:
-    """Policy on statistics that mix groups of rows."""
+    """Rules on computing statistics over mixed groups of rows, and on the groups that are looked for."""
 
     domain: Domain | None = None
     claims: Collection[str] = ()

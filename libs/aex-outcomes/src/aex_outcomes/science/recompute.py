@@ -1,7 +1,7 @@
 """Recomputation of statistics from files of raw data (spec file 4)."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aex_models.domains import Domain
@@ -65,7 +65,10 @@ def recompute(
     opened = prepare_files(files, bounds, derived)
     used = tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
     tables = [*prepare_joins(joins, opened, derived, bounds), *opened]
-    return recompute_statistics(tables, used, MixingPolicy(domain, claims, is_default=not specs), derived)
+    try:
+        return recompute_statistics(tables, used, MixingPolicy(domain, claims, is_default=not specs), derived)
+    finally:
+        close_files(tables)
 
 
 def prepare_files(
@@ -83,16 +86,22 @@ def prepare_files(
     return [add_derived_columns(each, derived) for each in opened]
 
 
+def close_files(files: Iterable[OpenedFile]) -> None:
+    """Release the rows that the files keep in memory."""
+    for file in files:
+        file.close()
+
+
 def recompute_statistics(
     files: Sequence[OpenedFile],
     specs: Sequence[StatisticSpec],
     mixing: MixingPolicy,
     derived: Sequence[DerivedColumn] = (),
 ) -> Recomputation:
-    """Compute each statistic from the file that `select_file` selects; each file is read once, and closed.
+    """Compute each statistic from the file that `select_file` selects; each file is read once.
 
-    A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows. `derived`: columns
-    that the files were prepared with.
+    The files stay open. A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows.
+    `derived`: columns that the files were prepared with.
     """
     served: dict[int, list[StatisticSpec]] = defaultdict(list)
     problems: list[DataProblem] = []
@@ -113,8 +122,6 @@ def recompute_statistics(
                 continue
             scales[spec.name] = found.scale
             values[spec.name] = _to_recomputed(spec, found, files[index])
-    for file in files:
-        file.close()
     ordered = tuple(values[name] for name in used if name in values)
     of_files = [as_data_problem(each.error, each) for each in files if each.error is not None]
     return Recomputation(ordered, (*of_files, *problems), tuple(used.values()), scales, tuple(mixed))

@@ -141,13 +141,12 @@ def compute_rounding_scale(stat: Statistic, max_abs: float, count: int) -> Round
     return RoundingScale(_double(_ZERO * Fraction(max_abs)), _double(noise * count if stat is Statistic.SUM else noise))
 
 
-def compute_pair_rounding_scale(deviation_ratio: Fraction | None = None) -> RoundingScale:
-    """Return the rounding limits of a correlation, or of a slope or t if `deviation_ratio` is given.
+def compute_bivariate_rounding_scale(unit: Fraction = Fraction(1)) -> RoundingScale:
+    """Return the rounding limits of a statistic of two columns or two groups, in proportion to `unit`.
 
-    `deviation_ratio` of a slope: the largest deviation of y from its mean, divided by the largest of x. Of a test's t:
-    the largest absolute value, divided by the standard error.
+    `unit` of a slope: the largest deviation of y from its mean, divided by the largest of x. Of Welch's t: the largest
+    absolute value, divided by the standard error. Of all others, such as a correlation: 1.
     """
-    unit = Fraction(1) if deviation_ratio is None else deviation_ratio
     return RoundingScale(_double(_ZERO * unit), _double(_NOISE * unit))
 
 

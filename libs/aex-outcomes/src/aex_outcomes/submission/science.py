@@ -130,7 +130,7 @@ def requested_checks(science: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def drop_duplicate_name_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Drop the model's problems of duplicate names in `science`, which `check_science` reports better."""
+    """Return the problems except duplicate names in `science`, which `check_science` reports better."""
     return [each for each in problems if (each.path, each.code) != (SCIENCE, "duplicate_name")]
 
 

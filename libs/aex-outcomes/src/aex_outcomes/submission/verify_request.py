@@ -79,7 +79,7 @@ def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewe
 
 
 def _upload_problems(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
-    """Yield a problem for each file that names the digest of an upload: only works and contracts may."""
+    """Yield a problem for each of the first files that has a `sha256`: a trial has no uploads to refer to."""
     for position, each in enumerate(first_list_items(body, part)[:_MAX_CHECKED]):
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"

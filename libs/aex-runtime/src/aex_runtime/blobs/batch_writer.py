@@ -22,11 +22,12 @@ class _Put:
 class BlobBatchWriter:
     """Writes blobs through `put_all`, several small ones per call, to share the syncs of the disk.
 
-    A few calls run at once, each in a thread. An instance is for one event loop at a time.
+    A few calls for small blobs run at once, each in a thread; each large blob has a call of its own. An instance is for
+    one event loop at a time.
     """
 
     def __init__(self, put_all: PutAll, at_once: int = 4) -> None:
-        """`at_once`: the most calls of `put_all` that run at the same time."""
+        """`at_once`: the most calls for small blobs that run at the same time; large blobs have no limit."""
         self._put_all = put_all
         self._at_once = at_once
         self._waiting: deque[_Put] = deque()

@@ -1,7 +1,7 @@
 """The data of large events, which are stored as blobs and replaced by a reference.
 
-This is the claim-check pattern, with the attribute `dataref` of CloudEvents. A document and a message of Google's
-services hold 1 and 10 MB at most.
+This is the claim-check pattern, with the attribute `dataref` of CloudEvents. A reference is needed because a Firestore
+document holds at most 1 MB, and a Pub/Sub message at most 10 MB.
 """
 
 import asyncio

@@ -63,7 +63,7 @@ Receiver = Callable[[Delivery], Awaitable[Disposition]]
 class Outgoing:
     """A message to publish to a topic.
 
-    With `subscriber` only this service gets it, as a replayed dead letter.
+    With `subscriber` only the service of that name gets it, for example when a dead letter is replayed.
     """
 
     topic: str

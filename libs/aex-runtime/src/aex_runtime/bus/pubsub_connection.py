@@ -11,7 +11,7 @@ import google.auth
 import google.auth.exceptions
 import grpc
 import structlog
-from google.api_core.exceptions import GoogleAPICallError, from_grpc_error
+from google.api_core.exceptions import GoogleAPICallError
 from google.pubsub_v1 import PublisherAsyncClient, SubscriberAsyncClient
 from google.pubsub_v1.services.publisher.transports.grpc_asyncio import PublisherGrpcAsyncIOTransport
 from google.pubsub_v1.services.subscriber.transports.grpc_asyncio import SubscriberGrpcAsyncIOTransport
@@ -67,6 +67,20 @@ class Clients:
     subscriber: SubscriberAsyncClient
 
 
+def translate_error(resource: str, error: GoogleAPICallError) -> BusError:
+    """Return the bus's error for one of Google, without the server's text.
+
+    Only an invalid request is a `BusError`. All others are outages, so that a publisher keeps its events while a topic
+    or a permission is missing.
+    """
+    code: grpc.StatusCode | None = error.grpc_status_code
+    if code is grpc.StatusCode.INVALID_ARGUMENT:
+        return BusError(f"{resource}: Pub/Sub refuses the request as invalid")
+    if code is None:
+        return BusUnavailable(f"{resource}: {type(error).__name__}")
+    return BusUnavailable(f"{resource}: {_FIXES.get(code, code.name)}")
+
+
 class PubSubConnection:
     """Calls to Pub/Sub with retries. The first call opens the channel.
 
@@ -100,7 +114,7 @@ class PubSubConnection:
         def retry_reason(error: Exception) -> str | None:
             if not isinstance(error, GoogleAPICallError):
                 return None
-            failure = self.translate_error(resource, error)
+            failure = translate_error(resource, error)
             return str(failure) if error.grpc_status_code in _TRANSIENT or not self._complete else None
 
         attempt = partial(self._try, resource, rpc, end)
@@ -109,7 +123,7 @@ class PubSubConnection:
                 "bus_call_retried", attempt, retry_reason, end_s=end
             )
         except GoogleAPICallError as error:
-            raise self.translate_error(resource, error) from None
+            raise translate_error(resource, error) from None
 
     async def send_with_retries(
         self,
@@ -131,7 +145,7 @@ class PubSubConnection:
     ) -> Stream:
         """Open a streaming pull, with retries. Raises `BusUnavailable`.
 
-        The stream ends after `lifetime_s`. Pass errors of reading it to `translate_error`.
+        The stream ends after `lifetime_s`. Pass errors of reading it to `note_error`.
         """
 
         async def pull(clients: Clients, _: float) -> Stream:
@@ -143,25 +157,12 @@ class PubSubConnection:
 
         return await self.call_with_retries(subscription, pull)
 
-    def translate_error(self, resource: str, error: GoogleAPICallError | grpc.RpcError) -> BusError:
-        """Return the bus's error for one of Google, without the server's text.
-
-        Only an invalid request is a `BusError`. All others are outages, so that a publisher keeps its events while a
-        topic or a permission is missing. On an emulator, an error of a missing resource also makes the next call create
-        missing ones.
-        """
-        if isinstance(error, grpc.RpcError):
-            return self.translate_error(resource, from_grpc_error(error))  # type: ignore[no-untyped-call]
-        code: grpc.StatusCode | None = error.grpc_status_code
-        if code in _AFTER_A_RESTART and self._emulator is not None:
+    def note_error(self, error: GoogleAPICallError) -> None:
+        """Make the next call create missing topics and subscriptions, if an emulator's error may mean any."""
+        if error.grpc_status_code in _AFTER_A_RESTART and self._emulator is not None:
             # The emulator may be empty, or another process may have created a topic without its subscriptions yet: a
             # message published there would reach no subscriber.
             self._complete = False
-        if code is grpc.StatusCode.INVALID_ARGUMENT:
-            return BusError(f"{resource}: Pub/Sub refuses the request as invalid")
-        if code is None:
-            return BusUnavailable(f"{resource}: {type(error).__name__}")
-        return BusUnavailable(f"{resource}: {_FIXES.get(code, code.name)}")
 
     async def close(self) -> None:
         """Close the channel. Running calls raise `BusUnavailable`."""
@@ -182,6 +183,9 @@ class PubSubConnection:
             async with asyncio.timeout_at(end):
                 clients = await self._open_clients(end)
                 return await rpc(clients, max(end - loop.time(), 0.001))
+        except GoogleAPICallError as error:
+            self.note_error(error)
+            raise
         except TimeoutError:
             raise BusUnavailable(f"{resource}: no answer in time") from None
         except asyncio.CancelledError:

@@ -14,11 +14,12 @@ from typing import Any
 
 import grpc
 import structlog
+from google.api_core.exceptions import from_grpc_error
 from google.pubsub_v1 import types
 
 from aex_models.backoff import Backoff
 from aex_runtime.bus.port import BusError, BusUnavailable
-from aex_runtime.bus.pubsub_connection import PubSubConnection, Stream
+from aex_runtime.bus.pubsub_connection import PubSubConnection, Stream, translate_error
 from aex_runtime.bus.pubsub_topology import ACK_DEADLINE
 from aex_runtime.ids import Ids
 from aex_runtime.retry import Retries
@@ -191,7 +192,9 @@ class StreamingPull:
                 # Plain protobuf classes: Google's wrappers cost more than the rest.
                 self._take(types.StreamingPullResponse.pb(response).received_messages)
         except grpc.RpcError as error:
-            raise self._subscription.connection.translate_error(self._subscription.path, error) from None
+            failure = from_grpc_error(error)  # type: ignore[no-untyped-call]
+            self._subscription.connection.note_error(failure)
+            raise translate_error(self._subscription.path, failure) from None
 
     async def _requests(self, closing: asyncio.Event, window: int) -> AsyncIterator[types.StreamingPullRequest]:
         """Yield the request that opens a stream, then heartbeats. When they end, the server ends the stream."""

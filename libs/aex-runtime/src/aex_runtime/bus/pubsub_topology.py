@@ -78,8 +78,8 @@ def subscription_id(topic: str, service: str) -> str:
     return f"{topic}.{service}"
 
 
-def topic_ids(topics: Mapping[str, Topic]) -> tuple[str, ...]:
-    """Return the ids of all topics, including that of dead letters and those without a subscriber."""
+def all_topic_ids(topics: Mapping[str, Topic]) -> tuple[str, ...]:
+    """Return the ids of these topics and of the topic of dead letters."""
     return (*topics, DEAD_LETTERS)
 
 
@@ -122,7 +122,7 @@ async def create_missing_resources(
     timeout_s: float,
 ) -> None:
     """Create the topics and subscriptions that are missing. Raises Google's errors."""
-    messages = [TopicMessage(name=topic_path(project, topic)) for topic in topic_ids(topics)]
+    messages = [TopicMessage(name=topic_path(project, topic)) for topic in all_topic_ids(topics)]
     created = await _create(publisher.create_topic(each, retry=None, timeout=timeout_s) for each in messages)
     specs = [_subscription(project, spec) for spec in subscription_specs(topics)]
     created += await _create(subscriber.create_subscription(spec, retry=None, timeout=timeout_s) for spec in specs)

@@ -75,7 +75,7 @@ class MemoryReservation:
     size: int = 0
 
     def resize(self, size: int) -> None:
-        """Reserve as many bytes as the body has so far; nothing for one of at most `SMALL_BYTES`.
+        """Make the reservation as large as the body so far; a body of at most `SMALL_BYTES` needs none.
 
         Raises as `MemoryBudget.adjust` does.
         """

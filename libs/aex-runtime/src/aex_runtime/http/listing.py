@@ -164,7 +164,7 @@ async def _merge(store: Store, listing: Listing[M], paging: PageRequest) -> Asyn
 
 async def _documents(store: Store, query: Query) -> AsyncGenerator[Document, None]:
     while True:
-        page = await store.query(query)
+        page = await store.query_page(query)
         for document in page:
             yield document
         if len(page) < query.limit:

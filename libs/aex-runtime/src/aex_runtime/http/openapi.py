@@ -37,8 +37,10 @@ _PAGE = """<!doctype html>
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Replace `app.openapi` by a function whose document has `ProblemDetails` as the validation error."""
+    """Replace `app.openapi` by a function that builds the document at its first call and keeps it.
 
+    The document has `ProblemDetails` in place of FastAPI's validation errors, and parameters are never null.
+    """
     app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # as FastAPI documents
 
 

@@ -43,7 +43,7 @@ def read_form(request: Request) -> Mapping[str, str]:
 
 
 def expected_csrf_token(site: Site, request: Request) -> str | None:
-    """Return the CSRF token that a form must have, by session or visitor cookie; None without both."""
+    """Return the expected CSRF token: of the session, else of the visitor cookie; None with neither."""
     session = current_session(request)
     if session is not None:
         return csrf_token(site, "session", session.token)

@@ -49,7 +49,7 @@ class FirestoreStore:
         found = await self._read(storable) if storable else {}
         return [found.get(self._database.document_path(key)) for key in document_keys]
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         check_query(query)
         request = messages.build_query_request(self._database, query)
         if request is None:

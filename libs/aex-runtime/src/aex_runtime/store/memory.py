@@ -22,7 +22,7 @@ class MemoryStore:
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return [self._documents.get((collection.name, key)) for key in keys]
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         check_query(query)
         found = [
             document

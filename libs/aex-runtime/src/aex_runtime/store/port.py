@@ -195,8 +195,8 @@ class Store(Protocol):
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         """Return the documents as last committed, in the order of the keys, None for absent ones."""
 
-    async def query(self, query: Query) -> list[Document]:
-        """Return at most `query.limit` matches, and at least one if there is any. Raises `UndeclaredIndex`."""
+    async def query_page(self, query: Query) -> list[Document]:
+        """Return a page of the matches (see `Query`), empty only if there is none. Raises `UndeclaredIndex`."""
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         """Run `fn` and commit its writes; after a conflict run it again. Return its result.

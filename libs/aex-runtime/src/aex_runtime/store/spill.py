@@ -34,8 +34,8 @@ class SpillingStore:
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return await self._read(self._store, collection, keys)
 
-    async def query(self, query: Query) -> list[Document]:
-        return await self._load_all(query.collection, await self._store.query(query))
+    async def query_page(self, query: Query) -> list[Document]:
+        return await self._load_all(query.collection, await self._store.query_page(query))
 
     async def transact(self, fn: Callable[[Transaction], Awaitable[T]]) -> T:
         async def attempt(inner: Transaction) -> T:

@@ -62,7 +62,7 @@ class SQLiteStore:
     async def get_many(self, collection: Collection, keys: Sequence[str]) -> list[Document | None]:
         return await self._read(lambda connection: select_documents(connection, collection.name, keys))
 
-    async def query(self, query: Query) -> list[Document]:
+    async def query_page(self, query: Query) -> list[Document]:
         check_query(query)
         if query.collection not in self._indexed:
             await self._writer.submit(Commit(declared=(query.collection,)), self._deadline_s)

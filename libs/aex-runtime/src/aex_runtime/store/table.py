@@ -108,7 +108,7 @@ class Table(Generic[M]):
     ) -> list[Stored[M]]:
         """Return one page of the records that a query matches, with their documents; see `Query`."""
         query = Query(self.collection, equal or {}, order, direction, tuple(bounds), after, limit, max_bytes)
-        return [self.decode(document) for document in await store.query(query)]
+        return [self.decode(document) for document in await store.query_page(query)]
 
     def encode(self, record: M) -> tuple[bytes, Fields]:
         """Return the body and the index fields of a record's document."""

@@ -123,7 +123,7 @@ class BatchExporter(SpanProcessor):
             self._wake.set()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002 the exporter's own deadline bounds it
-        """Export the waiting spans now."""
+        """Export the waiting spans now, and return True; failures are only logged."""
         self._export()
         return True
 

@@ -105,7 +105,7 @@ async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -
 
 async def summarize_waiting_holds(deps: Deps, limit: int = MAX_COUNT) -> WaitingCount:
     """Return number, causes and longest wait of the waiting holds, over at most `limit` of them."""
-    found = await deps.store.query(Query(HOLDS.collection, _WAITING, "held_at", limit=limit + 1))
+    found = await deps.store.query_page(Query(HOLDS.collection, _WAITING, "held_at", limit=limit + 1))
     counted = found[:limit]
     causes = Counter(HoldCause(str(each.fields["cause"])) for each in counted)
     first = HOLDS.decode(counted[0]).record.held_at if counted else None

@@ -51,7 +51,7 @@ async def find_last_batch_number(store: Store) -> int | None:
 
 
 async def _first_number(store: Store, query: Query) -> int | None:
-    found = await store.query(query)
+    found = await store.query_page(query)
     number = found[0].fields.get("seq") if found else None
     return number if isinstance(number, int) else None
 
@@ -63,7 +63,7 @@ async def has_ledger_records(store: Store) -> bool:
         Query(UNSEALED.collection, order="occurred_at", limit=1),
         Query(SETTLEMENTS.collection, order="settled_at", direction="desc", limit=1),
     )
-    return any([await store.query(query) for query in queries])
+    return any([await store.query_page(query) for query in queries])
 
 
 async def read_settlement_documents(store: Store, contract_ids: Sequence[str]) -> list[Document | None]:
@@ -82,7 +82,7 @@ async def read_projected_page(store: Store, kind: RecordKind, generation: str, a
     """Return a page of the stored records of one kind and generation, by key, after the key `after`."""
     following = None if after is None else (None, after)
     collection = _PROJECTED[kind].collection
-    return await store.query(Query(collection, {"generation": generation}, after=following, limit=BATCH))
+    return await store.query_page(Query(collection, {"generation": generation}, after=following, limit=BATCH))
 
 
 def decode_projected(kind: RecordKind, document: Document) -> Projected | None:

@@ -70,7 +70,7 @@ async def read_journal_head(reader: Reader) -> JournalHead | None:
 async def find_batches_after(store: Store, seq: int, limit: int) -> list[JournalBatch]:
     """Return up to `limit` batches after number `seq`, in order. Raises `UnreadableRecord`."""
     query = Query(BATCHES.collection, order="seq", bounds=(Bound(">", seq),), limit=limit)
-    return [_decode_batch(document) for document in await store.query(query)]
+    return [_decode_batch(document) for document in await store.query_page(query)]
 
 
 async def find_batch_at(store: Store, instant_micros: int) -> JournalBatch | None:
@@ -91,4 +91,4 @@ async def read_unsealed_page(
 ) -> list[UnsealedRow]:
     """Return up to `limit` unsealed rows, oldest first, including those that cannot be decoded."""
     query = Query(UNSEALED.collection, order="occurred_at", bounds=tuple(bounds), after=after, limit=limit)
-    return [UnsealedRow(document, decode_or_none(UNSEALED, document)) for document in await store.query(query)]
+    return [UnsealedRow(document, decode_or_none(UNSEALED, document)) for document in await store.query_page(query)]

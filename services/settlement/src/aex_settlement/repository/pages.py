@@ -32,7 +32,7 @@ def document_position(document: Document, order: str | None) -> tuple[Scalar, st
 async def iterate_pages(store: Store, query: Query) -> AsyncGenerator[list[Document], None]:
     """Yield all documents of a query in pages of at most `query.limit`."""
     while True:
-        page = await store.query(query)
+        page = await store.query_page(query)
         if page:
             yield page
         if len(page) < query.limit:

@@ -77,7 +77,9 @@ async def _pages(store: Store, equal: Fields, period: Period) -> AsyncGenerator[
     after: tuple[Scalar, str] | None = None
     limit = _PAGE
     while True:
-        page = await store.query(Query(OUTCOMES.collection, equal, _ORDER, "asc", period_bounds(period), after, limit))
+        page = await store.query_page(
+            Query(OUTCOMES.collection, equal, _ORDER, "asc", period_bounds(period), after, limit)
+        )
         if page:
             yield page
         if len(page) < limit:

@@ -7,7 +7,7 @@ from aex_models.events import OutcomeHeld, OutputRejected
 from aex_models.governance import HoldCause
 from aex_models.large_thresholds import omit_large_thresholds
 from aex_models.results import Verdict, VerificationResult
-from aex_outcomes.engine.final_result import reject_indeterminate
+from aex_outcomes.engine.final_result import as_rejected_without_amounts
 from aex_outcomes.feedback import render_invalid_output
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import ContractState
@@ -135,7 +135,7 @@ class GradeRecorder:
         is_held = state.status is ContractStatus.HELD
         if is_held and isinstance(ruling, Rejected):
             return await self.record_verdict(
-                reject_indeterminate(result or make_indeterminate_result(self.row, self.unit.now))
+                as_rejected_without_amounts(result or make_indeterminate_result(self.row, self.unit.now))
             )
         if is_held:
             await self._hold(cause or HoldCause.SYSTEM_RETRIES_EXHAUSTED)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from aex_models.statistics import OF_TWO_COLUMNS, OF_TWO_GROUPS, Statistic, StatisticSpec
 from aex_outcomes.science.reconcile import (
     RoundingScale,
-    compute_pair_rounding_scale,
+    compute_bivariate_rounding_scale,
     compute_rounding_scale,
     p_value_rounding_scale,
 )
@@ -67,8 +67,9 @@ def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatisti
     if spec.stat in OF_TWO_COLUMNS:
         x, y = select_values_into_table(table, spec.columns, spec.where)
         value = _TWO_COLUMNS[spec.stat](x, y)
-        ratio = moments.largest_deviation(y) / moments.largest_deviation(x) if spec.stat is Statistic.SLOPE else None
-        return ComputedStatistic(value, compute_pair_rounding_scale(ratio))
+        is_slope = spec.stat is Statistic.SLOPE
+        unit = moments.largest_deviation(y) / moments.largest_deviation(x) if is_slope else Fraction(1)
+        return ComputedStatistic(value, compute_bivariate_rounding_scale(unit))
     if spec.stat in {Statistic.COUNT, Statistic.N_UNIQUE}:
         return ComputedStatistic(float(_count(table, spec)), RoundingScale())
     (x,) = select_values_into_table(table, [spec.column or ""], spec.where)
@@ -88,7 +89,7 @@ def _compare_groups(stat: Statistic, first: ColumnValues, second: ColumnValues) 
     if stat is Statistic.WELCH_P:
         return ComputedStatistic(student_two_sided_p(welch.t, welch.degrees_of_freedom), p_value_rounding_scale())
     largest = Fraction(max(first.max_abs, second.max_abs))
-    return ComputedStatistic(welch.t, compute_pair_rounding_scale(largest / welch.standard_error))
+    return ComputedStatistic(welch.t, compute_bivariate_rounding_scale(largest / welch.standard_error))
 
 
 def _count(table: DataTable, spec: StatisticSpec) -> int:

@@ -44,7 +44,7 @@ def _log_half_step(a: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Return the continued fraction that divides x^a (1 − x)^b / (a B(a, b)) to give I_x(a, b).
+    """Return the continued fraction F with I_x(a, b) = x^a (1 − x)^b / (a B(a, b) F).
 
     It converges fast for x below (a + 1)/(a + b + 2).
     """

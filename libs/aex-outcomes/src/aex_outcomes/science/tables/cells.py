@@ -93,7 +93,10 @@ class DataColumn:
 
     @property
     def text_sql(self) -> str:
-        """Return SQL for the text of the cell, null if it is missing or texts of this column are not stored."""
+        """Return SQL for the cell's text.
+
+        It is null in missing and unreadable cells, and in columns stored without texts.
+        """
         return f"t{self.index}"
 
 

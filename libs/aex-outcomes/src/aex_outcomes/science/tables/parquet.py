@@ -26,7 +26,8 @@ def read_parquet_schema(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names and the SQL types of the columns.
 
-    Raises `DataError` for an unreadable file, and for too many rows or columns by its metadata.
+    Raises `DataError` for an unreadable file, for invalid names of columns, and for too many rows or columns by its
+    metadata.
     """
     try:
         (rows,) = database.fetch_row("SELECT num_rows FROM parquet_file_metadata(?)", [path])

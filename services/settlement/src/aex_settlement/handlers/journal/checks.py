@@ -43,10 +43,10 @@ async def _trace_of_batch(store: Store) -> str | None:
     applied = await read_last_applied_batch_number(store)
     if applied:
         return f"a projection has applied batch {applied}"
-    batches = await store.query(Query(BATCHES.collection, order="seq", limit=1))
+    batches = await store.query_page(Query(BATCHES.collection, order="seq", limit=1))
     if batches:
         return f"there is batch {batches[0].fields['seq']}"
-    oldest = await store.query(Query(TRANSACTIONS.collection, order="occurred_at", limit=1))
+    oldest = await store.query_page(Query(TRANSACTIONS.collection, order="occurred_at", limit=1))
     if oldest and await store.get(UNSEALED.collection, unsealed_row_key(oldest[0])) is None:
         return f"the oldest transaction (key {oldest[0].key}) waits no more: it was sealed"
     return None

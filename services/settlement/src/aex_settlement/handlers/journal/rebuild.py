@@ -89,7 +89,7 @@ class _ProjectionBuild:
         removed = 0
         while True:
             query = Query(GENERATIONS.collection, {"projection": self.projection.value}, limit=_GENERATIONS)
-            listed = [document.key for document in await self.deps.store.query(query)]  # the key is the generation
+            listed = [document.key for document in await self.deps.store.query_page(query)]  # the key is the generation
             current = await _current_state(self.deps.store, self.projection)
             stale = [generation for generation in listed if current is None or generation != current.generation]
             for generation in stale:
