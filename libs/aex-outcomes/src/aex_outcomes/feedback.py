@@ -175,7 +175,8 @@ def render_repeat_feedback(*, attempt: int, max_attempts: int, replays: int, max
 def summarize_rejection(result: VerificationResult | None, message: str | None) -> str:
     """Return one line of plain text about a rejection, for contract events.
 
-    It is the verifier's message, cut at 2,000 bytes, or without one the number of unmet criteria and the science gate.
+    It is the verifier's `message`, cut at 2,000 bytes. If that is None, it is the number of unmet criteria and the
+    result of the science gate.
     """
     return _describe_counts(result) if message is None else to_one_line(message, MAX_MESSAGE)
 

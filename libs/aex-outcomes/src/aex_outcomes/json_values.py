@@ -116,7 +116,7 @@ def _number_form(text: str) -> str:
 
 
 def find_pointer_beyond_depth(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
-    """Return the JSON pointer to the first container nested beyond `max_depth` levels; None without one.
+    """Return the JSON pointer to the first container nested beyond `max_depth` levels; None if none is.
 
     The search goes level by level and visits each container once in a level, so that it ends for cyclic values too.
     """

@@ -25,7 +25,7 @@ def check_references_against_criteria(payload: dict[str, Any]) -> dict[str, Any]
     """Run `warn_if_references_fail` as the job of a confined worker.
 
     `payload`: `success_criteria`, `input`, `evaluation`, and `config`, the mapping of an `outcome-verification.yaml` or
-    null. Returns `{"warning": …}`, null without one.
+    null. Returns `{"warning": …}`, with null if there is no warning.
     """
     engine = VerificationEngine(payload.get("config"))
     criteria = SuccessCriteria.model_validate(payload["success_criteria"])
@@ -44,7 +44,7 @@ async def warn_if_references_fail(
 
     Criteria on other things than the text count as met: reported metrics, predictions, schema, fields, and metrics that
     could not be computed. The warning names criteria and no value, because evaluation data determine the values.
-    Returns None without criteria or references. Raises `UnknownMetric`.
+    Returns None also if there are no criteria or no references. Raises `UnknownMetric`.
     """
     given = evaluation.model_dump(mode="json", exclude_none=True) if isinstance(evaluation, Evaluation) else evaluation
     references = read_references(given or {})

@@ -154,7 +154,7 @@ class ScoreSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RolloutScore:
-    """Score of a rollout and the field that it comes from; both are None without a score."""
+    """Score of a rollout and the field that it comes from; both are None if the rollout has no score."""
 
     value: float | None = None
     source: ScoreSource | None = None
@@ -178,7 +178,7 @@ def score_rollout(payload: Any) -> float | None:
 
 
 def score_or_zero(payload: Any) -> float:
-    """Return the score of `score_rollout`, or 0.0 without one."""
+    """Return the score of `score_rollout`, or 0.0 if it is None."""
     return _warned_score(payload) or 0.0
 
 

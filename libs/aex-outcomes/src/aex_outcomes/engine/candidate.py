@@ -78,7 +78,7 @@ class CandidateFacts:
     similarities: Mapping[str, float]
     """Similarity to each earlier output by its hash, without outputs that cannot be compared."""
     reference_similarity: ReferenceSimilarity | None
-    """Similarity to references that the work's input does not contain; None without such references."""
+    """Similarity to references that the work's input does not contain; None if there are none."""
     keyword_stats: KeywordStats | None
     """Layout of the required terms in the text; None if the work requires none."""
 

@@ -95,7 +95,7 @@ class ResultCache:
         return entry[1] if entry is not None and self._monotonic() - entry[0] < self._ttl_s else None
 
     def put(self, key: str | None, found: Mapping[str, Any]) -> None:
-        """Store readings under the key, and drop the oldest beyond the limit; does nothing without a key."""
+        """Store readings under the key, and drop the oldest beyond the limit; does nothing if the key is None."""
         if key is None:
             return
         self._entries[key] = (self._monotonic(), found)

@@ -61,7 +61,7 @@ def _bonus(result: VerificationResult, action: Action) -> Decimal:
 
 
 def sum_earned_bonuses(results: Iterable[CriterionResult], policy: BonusPolicy, *, success: bool) -> Decimal:
-    """Return the sum of the met criteria's bonuses; 0 without success under the policy `on_success`."""
+    """Return the sum of the met criteria's bonuses; 0 if the policy is `on_success` and not `success`."""
     if policy is BonusPolicy.ON_SUCCESS and not success:
         return ZERO
     return sum((each.bonus for each in results if each.met), ZERO)

@@ -103,7 +103,7 @@ def collect_candidate_facts(
 
 
 def _text(output: Any, measure: TextQualityExtractor) -> str | None:
-    """Return the text that text metrics measure, or the output itself if it is a string; None without."""
+    """Return the text that text metrics measure, or the output itself if it is a string; else None."""
     try:
         return read_text(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
     except AgentFault:
@@ -125,7 +125,7 @@ def _reference_similarity(
     measured: str | None,
     measure: TextQualityExtractor,
 ) -> ReferenceSimilarity | None:
-    """Return each figure of similarity to the secret references, the greatest of any text; None without."""
+    """Return each figure of similarity to the secret references, the greatest of any text; None if none."""
     found = [_similarity(each, case, extracted if each == measured else {}, measure) for each in texts]
     figures = [each.model_dump() for each in found if each is not None]
     if not figures:

@@ -27,7 +27,7 @@ _MARKED = (
 
 
 def main_text(output: Any, text: str | None, cut_at: int) -> str | None:
-    """Return the output's text, or all its strings if it has no text or that is a decoy; None without any.
+    """Return the output's text, or all its strings if the text is missing or a decoy; None if it has none.
 
     A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `cut_at` code points, and
     their lone surrogates become question marks.
@@ -49,7 +49,8 @@ def collect_reasoning_and_other_text(
 
     `main`: result of `main_text`, of which the first `main_read` code points are left out, because they are read
     elsewhere. A long result is reduced to its
-    beginning, its end and different lines of its middle, so that repeated padding hides nothing. None without a text.
+    beginning, its end and different lines of its middle, so that repeated padding hides nothing. None if it would be
+    empty.
     """
     strings = dict.fromkeys(_strings(output))
     if main is not None and main in strings:

@@ -51,7 +51,7 @@ class VerificationEngine:
         `config`: a parsed configuration or the mapping of an `outcome-verification.yaml`; by default the default one.
         `governance` decides on passed and rejected candidates, unless the configuration turns it off. `sandbox` runs
         custom metrics; by default each run starts a confined worker. `reviewer` makes the peer reviews that works
-        demand; without one the other checks alone decide.
+        demand; if it is None the other checks alone decide.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
         self.catalog = Catalog.of(self._config, sandbox)

@@ -42,7 +42,10 @@ def list_catalog_entries(section: str, extractor: MetricExtractor) -> tuple[Metr
 def _list_from(
     section: str, method: str, list_metrics: Callable[[], Any] | None, kind: type[T]
 ) -> tuple[T, ...] | None:
-    """Call a method and return the listed items, checked to be of type `kind`; None without a list."""
+    """Call a method and return the listed items, checked to be of type `kind`.
+
+    Returns None if there is no such method, or if it returns None.
+    """
     if list_metrics is None:
         return None
     try:

@@ -94,7 +94,7 @@ class ContainsExtractor:
         return metrics
 
     def _data(self, task_input: Mapping[str, Any], metric: str, key: str) -> Any:
-        """Return the evaluation data of a metric; None without, or if the metric is not selected."""
+        """Return the evaluation data of a metric; None if there are none, or if the metric is not selected."""
         return task_input.get(key) if self.selected_metrics is None or metric in self.selected_metrics else None
 
     def supported_metrics(self) -> list[str]:

@@ -158,7 +158,7 @@ def _returned_metrics(returned: Returned, name: str) -> list[str]:
 
 
 def find_returned_value(returned: Returned, metric: str) -> Number | None:
-    """Return the number that code returned for `custom.NAME` or `custom.NAME.KEY`; None without one."""
+    """Return the number that code returned for `custom.NAME` or `custom.NAME.KEY`; None if it has none."""
     if metric.count(".") == 1 and returned.value is not None:
         return returned.value
     return returned.metrics.get(parse_result_key(metric))

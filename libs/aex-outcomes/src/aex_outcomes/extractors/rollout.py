@@ -36,7 +36,7 @@ class RolloutExtractor:
         require_json_pointer(self.rollout_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the figures of the rollout; none without a rollout.
+        """Return the figures of the rollout; empty if the output has no rollout.
 
         Raises `AgentFault` with the code `invalid_rollout`, and the path of the first problem, for a malformed one.
         """

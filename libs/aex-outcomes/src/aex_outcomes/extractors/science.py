@@ -37,7 +37,7 @@ def as_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
 
 
 def _platform_fault(result: ScienceResult) -> AgentFault | PlatformFault | None:
-    """Return the first problem with raw data that is the platform's fault; None without one."""
+    """Return the first problem with raw data that is the platform's fault; None if there is none."""
     return next(
         (as_extractor_fault(each) for each in result.examination.problems if each.fault is Fault.PLATFORM), None
     )

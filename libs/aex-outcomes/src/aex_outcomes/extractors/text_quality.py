@@ -53,7 +53,7 @@ def read_text(output: Any, pointer: str, allowed_length: int) -> str | None:
 
 
 def read_references(task_input: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the reference texts in a work's input and evaluation data; empty without any."""
+    """Return the reference texts in a work's input and evaluation data; empty if there are none."""
     reference = task_input.get("reference")
     if isinstance(reference, str):
         return (reference,)

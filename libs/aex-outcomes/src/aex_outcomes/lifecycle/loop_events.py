@@ -34,7 +34,7 @@ OnEvent = Callable[[LoopEvent], Any]
 
 @dataclass(frozen=True, slots=True)
 class EventReporter:
-    """Reporter of a loop's events to the function `on_event`; without one it does nothing."""
+    """Reporter of a loop's events to the function `on_event`; does nothing if it is None."""
 
     on_event: OnEvent | None
 

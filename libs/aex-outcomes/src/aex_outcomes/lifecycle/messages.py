@@ -62,7 +62,7 @@ def append_feedback(messages: Sequence[Message], feedback: str) -> list[Message]
 
 
 def _open_call(messages: Sequence[Message]) -> str | None:
-    """Return the id of the last unanswered tool call of this turn; None without one."""
+    """Return the id of the last unanswered tool call of this turn; None if there is none."""
     closed: set[Any] = set()
     for message in reversed(messages):
         if message.get("role") == "user":

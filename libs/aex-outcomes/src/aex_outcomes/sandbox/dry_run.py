@@ -115,7 +115,7 @@ def _fault_warning(fault: CodeFault) -> DryRunWarning:
 
 
 def _result_warning(returned: Returned, name: str, criteria: SuccessCriteria | None) -> DryRunWarning | None:
-    """Return a warning about the first criterion that cannot use the returned value; None without one."""
+    """Return a warning about the first criterion that cannot use the returned value; None if all can."""
     for criterion in criteria.criteria if criteria else ():
         if parse_code_name(criterion.metric) != name:
             continue

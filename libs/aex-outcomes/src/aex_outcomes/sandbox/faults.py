@@ -88,7 +88,10 @@ def _exception_fault(error: "MontyRuntimeError", code: str) -> CodeFault:
 
 
 def _line(frames: "Sequence[Frame]", code: str) -> int | None:
-    """Return the innermost line within the code itself, without the sandbox's suffix; None without one."""
+    """Return the innermost line of the stack in `code`; None if it has none.
+
+    Lines of the suffix that the sandbox appends do not count.
+    """
     lines = code.count("\n") + 1
     own = [frame.line for frame in frames if frame.filename.startswith(_INPUT) and frame.line <= lines]
     return own[-1] if own else None

@@ -32,7 +32,7 @@ class Arithmetic:
     violations: tuple[DomainViolation, ...]
     """Violations of demanded ranges, constraints and sanity checks."""
     plausible: bool | None
-    """False with a violation; True if values were checked without one; None if nothing was checked."""
+    """False if there is a violation; True if values were checked and there is none; None if none were checked."""
     consistent: bool | None
     """True if every demanded statistic is claimed and matches, or without demands every recomputed claim matches.
 

@@ -88,7 +88,7 @@ def drop_cells(database: LockedDatabase) -> None:
 
 
 def add_derived_columns(file: OpenedFile, derived: Iterable[DerivedColumn]) -> OpenedFile:
-    """Return the file with the derived columns that are meant for it; the file itself without any."""
+    """Return the file with the derived columns that are meant for it; if there are none, the file itself."""
     meant = (file.file.name,) if file.is_join else (None, file.file.name)
     own = [each for each in derived if each.artifact in meant]
     return DerivedFile(file, own) if own else file

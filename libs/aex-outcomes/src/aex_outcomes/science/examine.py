@@ -149,7 +149,7 @@ class _DataExamination:
     ) -> Iterator[DataProblem]:
         """Yield the platform's problems of demands that the consumer's own data cannot serve.
 
-        No agent can repair them. Yields nothing without such data, or if a file is unreadable.
+        No agent can repair them. Yields nothing if the consumer gave no data, or if a file is unreadable.
         """
         if not any(each.file.owner is DataOwner.CONSUMER for each in files) or any(each.error for each in files):
             return

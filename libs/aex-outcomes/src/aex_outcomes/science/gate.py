@@ -81,8 +81,8 @@ def decide_science_result(science: Science, examination: Examination, reviewed: 
     """Decide whether a candidate passes the work's scientific checks, with reasons.
 
     `passed` is None if no verdict is possible: unread data, or a demanded review that failed. Of `science`, `checks`
-    and `strict` are read. `reviewed`: result of the peer review, or None without one. It is ignored where the work does
-    not demand `peer_review`. A review can only lower what the arithmetic allows.
+    and `strict` are read. `reviewed`: result of the peer review; None if none was made. It is ignored where the work
+    does not demand `peer_review`. A review can only lower what the arithmetic allows.
     """
     found = assess_arithmetic(science, examination)
     peer_review = reviewed if PEER_REVIEW in science.checks else None

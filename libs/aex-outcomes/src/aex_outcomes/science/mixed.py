@@ -71,7 +71,7 @@ def is_within(value: float, bounds: ValueRange | None) -> bool:
 
 
 def find_range_of_column(column: str, domain: Domain | None) -> ValueRange | None:
-    """Return the domain's range of the quantity with the column's name; None without one."""
+    """Return the domain's range of the quantity with the column's name; None if it sets none."""
     if domain is None:
         return None
     name = index_quantities_by_name(domain).get(normalize_quantity_name(column))

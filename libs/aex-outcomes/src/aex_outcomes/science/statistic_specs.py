@@ -97,7 +97,7 @@ _LONGEST_NAME, _LONGEST_FILE = 300, 200
 
 
 def find_score_column(domain: Domain | None, files: Sequence[OpenedFile]) -> tuple[OpenedFile, str] | None:
-    """Return the first readable file with a common column of the domain, and the column; None without."""
+    """Return the first readable file with a common column of the domain, and the column; else None."""
     for file in files:
         has = _columns(file)
         found = next((name for name in (domain.common_columns if domain else ()) if name in has), None)

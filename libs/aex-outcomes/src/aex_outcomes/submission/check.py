@@ -90,7 +90,7 @@ def _semantic_findings(
 
 
 def parse_body(body: Any, model: type[T]) -> tuple[T | None, CheckFindings]:
-    """Validate a body into a model; return the model, or None with the problems found by validation."""
+    """Validate a body into a model; return the model and no problems, or None and the problems."""
     try:
         return model.model_validate(body), CheckFindings()
     except ValidationError as error:

@@ -221,7 +221,7 @@ def check_data_files(files: Sequence[Any], root: str, *, needs_upload: bool) -> 
 
 
 def _media_type_problems(each: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """Yield a problem if the file's media type, or without one its name's ending, is unreadable."""
+    """Yield a problem if the file's media type, or its name's ending if it has no type, is unreadable."""
     media_type, name = _text(each.get("media_type")), _text(each.get("name"))
     if media_type is None and name is None:
         return

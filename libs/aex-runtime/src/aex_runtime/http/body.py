@@ -88,7 +88,7 @@ class StrictRequest(Request):
     """A request with a limited body that is parsed as strict JSON. FastAPI reads all bodies through it."""
 
     parsed: Any = None
-    """Value of the JSON body once it was read; None without a body."""
+    """Value of the JSON body once it was read; None if there is no body."""
     is_large = False
     _reservation: MemoryReservation | None = None
 

@@ -94,7 +94,7 @@ def join_routers(*routers: APIRouter) -> APIRouter:
 
 
 def find_dependency(route: APIRoute, kind: type[T]) -> T | None:
-    """Return the dependency of a route that has this class, such as its `Allow`; None without one."""
+    """Return the route's first dependency of class `kind`, such as its `Allow`; None if it has none."""
     return next((each.call for each in _dependencies(route.dependant) if isinstance(each.call, kind)), None)
 
 

@@ -20,9 +20,9 @@ class Principal:
     role: Audience
     org: str | None = None
     expires_at: datetime | None = field(default=None, compare=False)
-    """End of the token, with the leeway; None without a verified token."""
+    """End of the token, with the leeway; None if no token was verified."""
     issuer: str = field(default="", compare=False)
-    """Issuer of the token; empty without a verified token."""
+    """Issuer of the token; empty if no token was verified."""
 
 
 class Subjects(Protocol):

@@ -67,7 +67,7 @@ class AllowNoPage(AllowSession):
     """
 
     async def __call__(self, request: Request) -> Principal:
-        """Raise `NotFound` for a caller with a session; without one raise as `AllowSession` does."""
+        """Raise `NotFound` for a caller with a session; for any other caller raise as `AllowSession` does."""
         await super().__call__(request)
         raise NotFound("no_such_page", "there is no such page")
 

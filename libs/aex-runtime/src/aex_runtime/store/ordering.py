@@ -52,9 +52,9 @@ class Edge:
 
 
 def tightest_edges(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
-    """Return the lower and the upper end that together satisfy all bounds; two None without bounds.
+    """Return the lower and the upper end that together satisfy all bounds; each None if `bounds` is empty.
 
-    A bound also excludes values of other types than its own.
+    A bound also excludes values of other types than that of its `value`.
     """
     lows, highs = [], []
     for bound in bounds:
