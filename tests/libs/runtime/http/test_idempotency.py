@@ -66,6 +66,7 @@ async def test_key_has_1_to_255_printable_characters(made: Sample) -> None:
         for key in ("", "x" * 256, "tab\there"):
             answer = await post(client, key)
             assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
+            assert [each["path"] for each in answer.json()["errors"]] == ["header/Idempotency-Key"]
         assert await count(made) == 0
         assert (await post(client, "x" * 255)).status_code == 201
         assert (await post(client, "x" * 255)).headers["idempotent-replayed"] == "true"

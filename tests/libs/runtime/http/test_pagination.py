@@ -54,6 +54,7 @@ async def test_default_page_has_fifty_items_and_the_limit_may_change(made: Sampl
 async def test_forged_cursor_is_refused(shared: Sample, cursor: str) -> None:
     answer = await get(shared, cursor=cursor)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
+    assert [each["path"] for each in answer.json()["errors"]] == ["query/cursor"]
 
 
 @given(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(), st.text(min_size=1))

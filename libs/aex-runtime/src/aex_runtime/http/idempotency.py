@@ -103,7 +103,8 @@ async def idempotent_request(
     if idempotency_key is None:
         return IdempotentRequest(scope, None, "")
     if len(idempotency_key) > MAX_KEY_LENGTH or _KEY.fullmatch(idempotency_key) is None:
-        raise InvalidRequest("invalid_idempotency_key", "Idempotency-Key takes 1 to 255 printable ASCII characters")
+        code, message = "invalid_idempotency_key", "Idempotency-Key takes 1 to 255 printable ASCII characters"
+        raise InvalidRequest(code, message, [Problem(path="header/Idempotency-Key", code=code, message=message)])
     return IdempotentRequest(scope, idempotency_key, await body_digest(request), request.app.state.in_flight)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from pydantic import JsonValue
 
+from aex_models.work import Problem
 from aex_runtime.errors import InvalidRequest, Unprocessable
 from aex_runtime.http.auth import authenticate
 from aex_runtime.http.large_pages import LargePages
@@ -44,7 +45,8 @@ class CursorCodec:
             signed = b""
         mac, position = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
         if not hmac.compare_digest(mac, self._mac(position)):
-            raise InvalidRequest("invalid_cursor", "the cursor is not of this query; start at the first page")
+            code, message = "invalid_cursor", "the cursor is not of this query; start at the first page"
+            raise InvalidRequest(code, message, [Problem(path="query/cursor", code=code, message=message)])
         value, key = json.loads(position)
         return value, key
 
@@ -90,6 +92,10 @@ def collect_filters(filters: Mapping[str, object]) -> dict[str, str]:
     """Return the filters that are set, as text. Raises `Unprocessable` for more than `MAX_FILTERS`."""
     requested = {name: str(value) for name, value in filters.items() if value is not None}
     if len(requested) > MAX_FILTERS:
-        names = f"{', '.join(filters)}: these are {', '.join(requested)}"
-        raise Unprocessable("too_many_filters", f"a list takes at most {MAX_FILTERS} of the filters {names}")
+        code, names = "too_many_filters", f"{', '.join(filters)}: these are {', '.join(requested)}"
+        message = f"a list takes at most {MAX_FILTERS} of the filters {names}"
+        surplus = list(requested)[MAX_FILTERS:]
+        raise Unprocessable(
+            code, message, [Problem(path=f"query/{each}", code=code, message=message) for each in surplus]
+        )
     return requested
