@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from aex_models.frozen import attribute_docstrings
+from aex_models.frozen import read_attribute_docstrings
 
 NONE = "–"
 _UNITS = {
@@ -102,7 +102,7 @@ def format_value(value: Any) -> str:
 def walk_fields(model: type[BaseModel], prefix: str = "") -> Iterator[Row]:
     """Yield a row for each key of a document, with the keys of nested models below them."""
     schema = model.model_json_schema()
-    docs = attribute_docstrings(model)
+    docs = read_attribute_docstrings(model)
     for name, field in model.model_fields.items():
         key = field.alias or name
         shape = schema["properties"][key]

@@ -7,7 +7,7 @@ from typing import Any
 from aex_governance.rules.case import FraudRule
 from aex_governance.rules.config import describe_expected_value, load_default_rule_configs
 from aex_governance.rules.table import RULES
-from aex_models.frozen import attribute_docstrings
+from aex_models.frozen import read_attribute_docstrings
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import BUILT_IN, OutcomeConfig
 from deploy.reference.fields import Row, format_value, sentence, unit_of, walk_fields
@@ -39,7 +39,7 @@ def _options() -> Iterator[Row]:
     extractors = Catalog.of().extractors
     for section in BUILT_IN:
         kind = type(extractors[section])
-        docs = attribute_docstrings(kind)
+        docs = read_attribute_docstrings(kind)
         for name, parameter in inspect.signature(kind).parameters.items():
             if name.startswith("_") or name in _NOT_CONFIGURED:
                 continue

@@ -11,7 +11,7 @@ import typer.main
 
 from aex_cli.main import build_app
 from aex_cli.suite.service_spec import MODULES
-from aex_models.frozen import attribute_docstrings
+from aex_models.frozen import read_attribute_docstrings
 from aex_runtime.setting_types import IssuerSettings
 from aex_runtime.settings import RuntimeSettings
 from deploy.reference.fields import NONE, default_of, sentence, type_text, unit_of, walk_fields
@@ -59,7 +59,7 @@ def list_variables() -> Iterator[Section]:
 def _of_services() -> Iterator[Variable]:
     for service, module in MODULES.items():
         settings: type[RuntimeSettings] = import_module(f"{module}.settings").Settings
-        schema, docs = settings.model_json_schema(), attribute_docstrings(settings)
+        schema, docs = settings.model_json_schema(), read_attribute_docstrings(settings)
         for name, field in settings.model_fields.items():
             alias = field.validation_alias if isinstance(field.validation_alias, str) else None
             type_ = type_text(schema["properties"][alias or name], schema.get("$defs", {}))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aex_models.events import SERVICES, TOPICS, subscribed_topics
+from aex_models.events import SERVICES, TOPICS, find_subscribed_topics
 from aex_runtime.background import platform_collections
 from aex_runtime.bus.pubsub_topology import DEAD_LETTERS, subscription_id
 from aex_verification.repository import ARTIFACTS_AREA
@@ -65,9 +65,11 @@ def test_topics_and_subscriptions_have_the_names_of_the_code() -> None:
 @pytest.mark.parametrize("service", SERVICES)
 def test_service_publishes_and_consumes_only_its_topics(evaluated: Mapping[str, Any], service: str) -> None:
     published = {each["topic"] for each in evaluated["publishers"].values() if each["service"] == service}
-    assert published == {t.name for t in TOPICS.values() if t.publisher == service} | set(subscribed_topics(service))
+    assert published == {t.name for t in TOPICS.values() if t.publisher == service} | set(
+        find_subscribed_topics(service)
+    )
     consumed = {name for name, consumer in evaluated["consumers"].items() if consumer == service}
-    assert consumed == {subscription_id(topic, service) for topic in subscribed_topics(service)} - {DEAD_LETTERS}
+    assert consumed == {subscription_id(topic, service) for topic in find_subscribed_topics(service)} - {DEAD_LETTERS}
 
 
 def test_every_collection_is_in_its_services_database(evaluated: Mapping[str, Any]) -> None:

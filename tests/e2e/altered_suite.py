@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from aex_cli.commands.up import run_suite, suite_policy_for_replicas
+from aex_cli.commands.up import build_suite_policy, run_suite
 from aex_cli.main import run_and_report_errors
 from aex_cli.suite.service_spec import plan_suite
 from aex_cli.suite.supervisor import RestartPolicy
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     suite = plan_suite(options.port_base, options.replicas)
     specs = [replace(spec, module=altered_service.__name__) for spec in suite]
-    policy = replace(suite_policy_for_replicas(options.replicas), restarts=_OFTEN)
+    policy = replace(build_suite_policy(options.replicas), restarts=_OFTEN)
     return run_and_report_errors(lambda: run_suite(specs, options.data_dir, options.config, policy))
 
 

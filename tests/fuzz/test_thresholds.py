@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aex_models.criteria import SuccessCriterion, criterion_identity_key
+from aex_models.criteria import SuccessCriterion, build_criterion_identity_key
 from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.thresholds import COMPARISONS, UNIT_TYPES, ComparisonOperator, MetricType, find_threshold_problem
 from tests.fuzz.effort import effort, soon
@@ -67,6 +67,6 @@ def test_criterion_is_read_or_refused_at_its_fields(raw: dict[str, Any]) -> None
     except ValidationError as refused:
         assert {each["loc"][0] for each in refused.errors()} <= set(raw)  # noqa: PT017 either of the two may happen
         return
-    assert criterion_identity_key(
+    assert build_criterion_identity_key(
         SuccessCriterion.model_validate_json(criterion.model_dump_json())
-    ) == criterion_identity_key(criterion)
+    ) == build_criterion_identity_key(criterion)

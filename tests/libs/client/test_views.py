@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from aex_client import views
-from aex_client.call import answer_parser
+from aex_client.call import build_answer_parser
 from aex_models import contract as c
 from aex_models import governance as g
 from aex_models import science as s
@@ -174,7 +174,7 @@ CASES = [
 def test_every_projection_is_read(model: BaseModel, kind: type[Any], audience: Audience) -> None:
     for level, output in product(FeedbackLevel, (False, True)):
         visible = project(model, audience, Disclosure(level, output))
-        seen = answer_parser(kind)(to_json({**visible, "a_field_of_next_year": {"deep": 1}}))
+        seen = build_answer_parser(kind)(to_json({**visible, "a_field_of_next_year": {"deep": 1}}))
         assert isinstance(seen, kind)
         assert set(visible) <= set(kind.model_fields), "a field that is shown and not read"
         for name, value in visible.items():
@@ -196,7 +196,7 @@ def same(read: Any, written: Any) -> bool:
 
 def test_hidden_fields_are_none_and_unknown_nested_fields_ignored() -> None:
     visible = project(ATTEMPT, Audience.AGENT, Disclosure(FeedbackLevel.NONE))
-    seen = answer_parser(views.AttemptView)(to_json(visible))
+    seen = build_answer_parser(views.AttemptView)(to_json(visible))
     assert seen.candidate is not None
     assert seen.candidate.execution_metadata["tokens"] == 7
     result = seen.result
@@ -206,7 +206,7 @@ def test_hidden_fields_are_none_and_unknown_nested_fields_ignored() -> None:
     settlement = project(SETTLEMENT, Audience.FINANCE)
     settlement["cost"]["breakdown"]["of_next_year"] = 1
     settlement["revisions"][0]["cost"]["lines"][0]["of_next_year"] = 1
-    assert answer_parser(views.SettlementView)(to_json(settlement)).cost.total == COST.total
+    assert build_answer_parser(views.SettlementView)(to_json(settlement)).cost.total == COST.total
 
 
 @pytest.mark.parametrize(("status", "settled"), [("judged", True), ("invalid", True), ("queued", False)])
@@ -217,16 +217,16 @@ def test_attempt_is_settled_with_a_verdict_or_invalid(status: str, settled: bool
 
 
 def test_agent_reads_the_science_of_a_work_without_secrets() -> None:
-    work = answer_parser(Work)(to_json(project(WORK, Audience.AGENT)))
+    work = build_answer_parser(Work)(to_json(project(WORK, Audience.AGENT)))
     assert WORK.science is not None
     assert work.science == WORK.science.without_secrets() != WORK.science
-    own = answer_parser(Work)(to_json(project(WORK, Audience.CONSUMER)))
+    own = build_answer_parser(Work)(to_json(project(WORK, Audience.CONSUMER)))
     assert own.science == WORK.science
 
 
 def test_figures_of_the_consumers_data_are_none_for_the_agent() -> None:
     visible = [
-        answer_parser(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
+        build_answer_parser(views.AttemptView)(to_json(project(ATTEMPT, Audience.AGENT, Disclosure(level)))).result
         for level in (FeedbackLevel.CRITERIA, FeedbackLevel.FULL)
     ]
     figures = [

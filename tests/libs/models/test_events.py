@@ -18,8 +18,8 @@ from aex_models.events import (
     WorkChecked,
     WorkSubmitted,
     derive_event_id,
+    find_subscribed_topics,
     parse_event_data,
-    subscribed_topics,
 )
 from aex_models.frozen import Frozen
 from aex_models.work import EvaluationRef, LintWarning, Problem, Work
@@ -60,7 +60,7 @@ def test_event_id_depends_only_on_its_cause() -> None:
 
 def test_subscriptions_are_those_of_the_specification() -> None:
     assert {topic.publisher for topic in TOPICS.values()} <= set(SERVICES)
-    assert {service: set(subscribed_topics(service)) for service in SERVICES} == {
+    assert {service: set(find_subscribed_topics(service)) for service in SERVICES} == {
         "work-publisher": {"work.checked", "outcome.verified", "contract.cancelled"},
         "verification": {
             *("work.submitted", "contract.awarded", "output.submitted", "outcome.reviewed"),

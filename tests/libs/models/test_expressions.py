@@ -12,7 +12,7 @@ from aex_models.expressions import (
     Constant,
     InvalidExpression,
     Operation,
-    column_names,
+    find_column_names,
     parse_expression,
 )
 
@@ -37,7 +37,7 @@ def test_expression_is_a_tree_of_numbers_columns_and_operations() -> None:
 
 
 def test_columns_are_named_once_each_in_order() -> None:
-    assert column_names(parse_expression('y + x * y / col("z z")')) == ("y", "x", "z z")
+    assert find_column_names(parse_expression('y + x * y / col("z z")')) == ("y", "x", "z z")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -105,16 +105,16 @@ def test_letters_that_the_parser_changes_are_possible_in_quotes() -> None:
 
 def test_depth_is_bounded() -> None:
     deepest = "-" * (MAX_DEPTH - 1) + "x"
-    assert column_names(parse_expression(deepest)) == ("x",)
+    assert find_column_names(parse_expression(deepest)) == ("x",)
     assert f"More than {MAX_DEPTH}" in refusal(f"-{deepest}")
     assert f"More than {MAX_DEPTH}" in refusal("+".join(["x"] * (MAX_DEPTH + 1)))
-    assert column_names(parse_expression("+".join(["x"] * MAX_DEPTH))) == ("x",)
+    assert find_column_names(parse_expression("+".join(["x"] * MAX_DEPTH))) == ("x",)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_parsed_or_refused(text: str) -> None:
     with suppress(InvalidExpression):
-        assert column_names(parse_expression(text))
+        assert find_column_names(parse_expression(text))
 
 
 @given(st.text(min_size=1, max_size=30))

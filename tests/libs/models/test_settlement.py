@@ -19,7 +19,7 @@ from aex_models.settlement import (
     Posting,
     TransactionKind,
     TransactionRequest,
-    sum_by_currency,
+    sum_micros_by_currency,
 )
 from aex_models.work import FeedbackLevel
 from tests.libs.models.results import a_criterion, a_result
@@ -44,7 +44,7 @@ def test_transaction_requires_a_sum_of_zero_in_each_currency(sides: list[tuple[s
     sides = sides + [(currency, -amount) for currency, amount in sides] if balanced else sides
     postings = [a_posting(amount, currency=currency) for currency, amount in sides]
     sums = {currency: sum(amount for each, amount in sides if each == currency) for currency, _ in sides}
-    assert sum_by_currency(postings) == sums
+    assert sum_micros_by_currency(postings) == sums
     if any(sums.values()):
         with pytest.raises(ValidationError, match="do not sum to zero"):
             a_transaction(*postings)

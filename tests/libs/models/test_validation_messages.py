@@ -7,14 +7,20 @@ from pydantic import ValidationError
 from rapidfuzz.distance import Levenshtein
 
 from aex_models.contract import Candidate
-from aex_models.validation_messages import MAX_EDITS, error_location, find_closest_name, format_suggestion, message_of
+from aex_models.validation_messages import (
+    MAX_EDITS,
+    build_error_location,
+    find_closest_name,
+    format_suggestion,
+    message_of,
+)
 from aex_models.work import WorkSubmission
 
 
 def printed(model: Any, body: Any) -> list[tuple[tuple[int | str, ...], str]]:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(body)
-    return [(error_location(each), message_of(each)) for each in caught.value.errors()]
+    return [(build_error_location(each), message_of(each)) for each in caught.value.errors()]
 
 
 @pytest.mark.parametrize(

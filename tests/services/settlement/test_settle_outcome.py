@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from aex_models.contract import Terms
-from aex_models.events import Event, SettlementCompleted, UnreadableEvent, subscribed_topics
+from aex_models.events import Event, SettlementCompleted, UnreadableEvent, find_subscribed_topics
 from aex_models.governance import Action, GovernanceResult
 from aex_models.outcome import OutcomeRecord
 from aex_models.results import Verdict
@@ -39,7 +39,7 @@ async def settlement_of(ledger: LedgerKit, contract_id: str = "ctr_1") -> Settle
 
 
 def test_settlement_handles_what_it_subscribes_to(ledger: LedgerKit) -> None:
-    assert set(subscriptions(ledger.deps)) == set(subscribed_topics("settlement"))
+    assert set(subscriptions(ledger.deps)) == set(find_subscribed_topics("settlement"))
 
 
 @on_both_stores

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from aex_models.audiences import project_event_data
-from aex_models.events import TOPICS, Event, OutcomeVerified, UnreadableEvent, subscribed_topics
+from aex_models.events import TOPICS, Event, OutcomeVerified, UnreadableEvent, find_subscribed_topics
 from aex_models.work import WorkStatus
 from aex_runtime.records import Poison, RetryLater
 from aex_work_publisher.rules.records import WorkRecord
@@ -33,7 +33,7 @@ async def status(shop: Shop) -> WorkStatus:
 
 def test_every_subscription_has_a_handler() -> None:
     handled = subscriptions(open_shop().deps)
-    assert set(handled) == set(subscribed_topics("work-publisher")) <= set(TOPICS)
+    assert set(handled) == set(find_subscribed_topics("work-publisher")) <= set(TOPICS)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class Report:
         """Print a table below the last step.
 
         `right_aligned`: names of columns to align to the right. `wrapped_column`: the only column that a narrow
-        terminal wraps; if empty, it wraps all.
+        terminal wraps; if empty, all columns are wrapped.
         """
         del wrapped_column  # lines of plain text are never wrapped
         self._write(*(_TABLE_INDENT + line for line in align_columns(columns, rows, right_aligned)))

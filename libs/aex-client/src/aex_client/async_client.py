@@ -70,7 +70,7 @@ class AsyncAexClient:
         attempts = CallAttempts(self._policy, call)
 
         async def attempt(token: str) -> Done[T] | float:
-            return attempts.handle_response(await self._http.send(attempts.next_request(token)))
+            return attempts.handle_response(await self._http.send(attempts.build_next_request(token)))
 
         return await self._repeat(attempts, attempt)
 
@@ -110,7 +110,7 @@ class AsyncAexClient:
         """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
             async with aclosing(
-                await self._http.send(stream.next_request(await self._current_token()), stream=True)
+                await self._http.send(stream.build_next_request(await self._current_token()), stream=True)
             ) as response:
                 if not response.is_success:
                     await response.aread()
@@ -136,7 +136,7 @@ class AsyncAexClient:
 
     async def _read_events(self, stream: EventStreamState) -> AsyncGenerator[ContractEvent, None]:
         """Connect once and yield the events received; set the pause before the next connection."""
-        request = stream.next_request(await self._current_token())
+        request = stream.build_next_request(await self._current_token())
         try:
             async with aclosing(await self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
@@ -162,7 +162,7 @@ class AsyncAexClient:
 
         async def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
-                request = upload.next_request(token, file, _read_chunks(file))
+                request = upload.build_next_request(token, file, _read_chunks(file))
                 return upload.attempts.handle_response(await self._http.send(request))
 
         return await self._repeat(upload.attempts, attempt)
@@ -172,14 +172,16 @@ class AsyncAexClient:
         download = FileDownload(self._policy, sha256, to, service)
 
         async def attempt(token: str) -> Done[int] | float:
-            async with aclosing(await self._http.send(download.attempts.next_request(token), stream=True)) as response:
+            async with aclosing(
+                await self._http.send(download.attempts.build_next_request(token), stream=True)
+            ) as response:
                 if not response.is_success:
                     await response.aread()
                     return download.attempts.handle_response(response)
                 with download.open_partial_file() as part:
                     async for chunk in response.aiter_bytes():
                         await asyncio.to_thread(part.write, chunk)
-                    return part.check_and_finish()
+                    return part.verify_digest_and_flush()
 
         return await self._repeat(download.attempts, attempt)
 

@@ -24,7 +24,7 @@ class Call(Generic[T]):
     """A request that has not been sent, and the type of its answer.
 
     `read`: parses the body of a successful response. `uses_idempotency_key`: True for a write. `idempotency_key`: the
-    caller's own key; without one, each sending makes a new key, which its retries keep. `wait_s`: seconds that the
+    caller's own key; if it is None, each `send` uses one new key for all its retries. `wait_s`: seconds that the
     service may take to answer, in addition to the client's time limit.
     """
 
@@ -49,15 +49,20 @@ class Call(Generic[T]):
 
 
 def build_get(service: Service, path: str, answer_type: type[T], **query: Any) -> Call[T]:
-    """Return a GET call. Query parameters that are None are left out; a sequence repeats its parameter."""
-    return Call(service, "GET", path, answer_parser(answer_type), encode_query(query))
+    """Return a GET call. Query parameters that are None are left out; a list repeats the parameter."""
+    return Call(service, "GET", path, build_answer_parser(answer_type), encode_query(query))
 
 
 def build_post(
     service: Service, path: str, answer_type: type[T], body: bytes | None = None, *, uses_idempotency_key: bool = True
 ) -> Call[T]:
-    """Return a POST call. Without `uses_idempotency_key` it changes nothing at the service."""
-    return Call(service, "POST", path, answer_parser(answer_type), body=body, uses_idempotency_key=uses_idempotency_key)
+    """Return a POST call.
+
+    `uses_idempotency_key`: False for a call that changes nothing at the service.
+    """
+    return Call(
+        service, "POST", path, build_answer_parser(answer_type), body=body, uses_idempotency_key=uses_idempotency_key
+    )
 
 
 def build_path(template: str, *names: str) -> str:
@@ -81,7 +86,7 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def answer_parser(answer_type: type[T]) -> Callable[[bytes], T]:
+def build_answer_parser(answer_type: type[T]) -> Callable[[bytes], T]:
     """Return a function that parses a JSON body as `answer_type`, ignoring unknown fields.
 
     The function raises `pydantic.ValidationError`.
@@ -96,8 +101,8 @@ def _adapter(answer: Any) -> TypeAdapter[Any]:
     return TypeAdapter(answer)
 
 
-def unwrap_page_items(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
-    """Return a call whose answer is only the items of the page, for lists that have a single page."""
+def unwrap_single_page(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
+    """Return a call whose answer is the items of the page, for a list that has only one page."""
     return Call(
         page_call.service,
         page_call.method,

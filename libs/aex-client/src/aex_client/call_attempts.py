@@ -115,7 +115,7 @@ class CallAttempts(Generic[T]):
         self._key = (call.idempotency_key or policy.new_key()) if call.uses_idempotency_key else None
         self._attempt = 0
 
-    def next_request(self, token: str) -> httpx.Request:
+    def build_next_request(self, token: str) -> httpx.Request:
         """Count a further attempt and return its request."""
         self._attempt += 1
         headers = {"Accept": "application/json"}
@@ -129,7 +129,7 @@ class CallAttempts(Generic[T]):
         Raises `ProblemError` for a refusal without a further attempt, `AnswerNotUnderstood` for an unreadable answer.
         """
         if not response.is_success:
-            return self._retry(parse_problem(response.status_code, response.headers, response.content))
+            return self._plan_retry(parse_problem(response.status_code, response.headers, response.content))
         return Done(parse_answer(self._call, response.content))
 
     def handle_failure(self, error: httpx.RequestError) -> PauseSeconds:
@@ -137,9 +137,9 @@ class CallAttempts(Generic[T]):
 
         Raises `ConnectionFailed` if no further attempt may follow.
         """
-        return self._retry(build_connection_failed(self._call, error))
+        return self._plan_retry(build_connection_failed(self._call, error))
 
-    def _retry(self, error: AexError) -> PauseSeconds:
+    def _plan_retry(self, error: AexError) -> PauseSeconds:
         pause_s = self._policy.pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_call_retried",
@@ -153,20 +153,23 @@ class CallAttempts(Generic[T]):
         return pause_s
 
 
-def parse_answer(call: Call[T], content: bytes, error_noun: str = "fields") -> T:
+def parse_answer(call: Call[T], content: bytes, field_label: str = "fields") -> T:
     """Return the parsed answer of a call. Raises `AnswerNotUnderstood`, which counts the wrong fields.
 
-    `error_noun`: what the message calls these fields.
+    `field_label`: the words for these fields in the message.
     """
     try:
         return call.read(content)
     except ValidationError as error:
-        reason = f"{call.method} {call.path}: {error.error_count()} {error_noun} differ from what is known"
+        reason = f"{call.method} {call.path}: {error.error_count()} {field_label} differ from what is known"
         raise AnswerNotUnderstood(reason) from error
 
 
 def build_connection_failed(call: Call[Any], error: httpx.RequestError) -> ConnectionFailed:
-    """Return the exception for a call without a complete answer, for the caller to raise."""
+    """Return the exception for a call without a complete answer, for the caller to raise.
+
+    Its `retryable` is False if a retry cannot succeed, as after an invalid URL.
+    """
     failure = ConnectionFailed(f"{call.method} {call.path}: {type(error).__name__}: {error}")
     failure.retryable = isinstance(error, httpx.TransportError) and not isinstance(error, _PERMANENT)
     failure.__cause__ = error

@@ -38,8 +38,8 @@ class AexClient:
     Threads may share it. Close it, or use it in a `with` statement. Methods repeat a failed request by `retries`, and
     raise a `ProblemError`, `ConnectionFailed` or `AnswerNotUnderstood`.
     `token`: a bearer token, or a function that returns one and is called before each request.
-    `timeout_s`: time limit of an answer, to which the time is added that a call asks the service to wait.
-    `http`: an HTTP client to use instead of an own one; `close` leaves it open.
+    `timeout_s`: time limit of an answer. The time that a call asks the service to wait is added.
+    `http`: an HTTP client to use instead of a new one; `close` leaves it open.
     `sleep`, `jitter`, `new_key`: functions for pauses, their variation in [0, 1), and idempotency keys.
     """
 
@@ -79,7 +79,7 @@ class AexClient:
         """
         attempts = CallAttempts(self._policy, call)
         return self._repeat(
-            attempts, lambda token: attempts.handle_response(self._http.send(attempts.next_request(token)))
+            attempts, lambda token: attempts.handle_response(self._http.send(attempts.build_next_request(token)))
         )
 
     def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Done[T] | float]) -> T:
@@ -121,7 +121,7 @@ class AexClient:
     def _read_rows(self, stream: RowStreamState[T]) -> Iterator[T]:
         """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
-            with closing(self._http.send(stream.next_request(self._current_token()), stream=True)) as response:
+            with closing(self._http.send(stream.build_next_request(self._current_token()), stream=True)) as response:
                 if not response.is_success:
                     response.read()
                     stream.plan_retry_after_refusal(response)
@@ -145,7 +145,7 @@ class AexClient:
 
     def _read_events(self, stream: EventStreamState) -> Iterator[ContractEvent]:
         """Connect once and yield the events received; set the pause before the next connection."""
-        request = stream.next_request(self._current_token())
+        request = stream.build_next_request(self._current_token())
         try:
             with closing(self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
@@ -176,7 +176,7 @@ class AexClient:
         def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
                 return upload.attempts.handle_response(
-                    self._http.send(upload.next_request(token, file, read_chunks(file)))
+                    self._http.send(upload.build_next_request(token, file, read_chunks(file)))
                 )
 
         return self._repeat(upload.attempts, attempt)
@@ -189,14 +189,14 @@ class AexClient:
         download = FileDownload(self._policy, sha256, to, service)
 
         def attempt(token: str) -> Done[int] | float:
-            with closing(self._http.send(download.attempts.next_request(token), stream=True)) as response:
+            with closing(self._http.send(download.attempts.build_next_request(token), stream=True)) as response:
                 if not response.is_success:
                     response.read()
                     return download.attempts.handle_response(response)
                 with download.open_partial_file() as part:
                     for chunk in response.iter_bytes():
                         part.write(chunk)
-                    return part.check_and_finish()
+                    return part.verify_digest_and_flush()
 
         return self._repeat(download.attempts, attempt)
 

@@ -91,7 +91,7 @@ class NotFound(ProblemError):
 
 
 class Conflict(ProblemError):
-    """Status 409: the current state does not allow the request. `retry_after_s` is set if it may later."""
+    """Status 409: the current state forbids the request. `retry_after_s` is set if a retry may succeed."""
 
     STATUS = 409
 

@@ -4,7 +4,7 @@ import httpx
 import structlog
 from httpx_sse import ServerSentEvent, SSEError
 
-from aex_client.call import Call, answer_parser, build_path
+from aex_client.call import Call, build_answer_parser, build_path
 from aex_client.call_attempts import CallPolicy, build_connection_failed, parse_answer
 from aex_client.endpoints import Service
 from aex_client.errors import AexError, AnswerNotUnderstood, ConnectionFailed, parse_problem
@@ -29,7 +29,7 @@ class EventStreamState:
         self._policy = policy
         self._contract_id = contract_id
         path = build_path("/v1/contracts/{}/events", contract_id)
-        self._call = Call(Service.VERIFICATION, "GET", path, answer_parser(ContractEvent))
+        self._call = Call(Service.VERIFICATION, "GET", path, build_answer_parser(ContractEvent))
         self._last = after
         self._failures = 0
         self._received_frame = False
@@ -38,7 +38,7 @@ class EventStreamState:
         self.pause_s = 0.0
         """Seconds to wait before the next connection."""
 
-    def next_request(self, token: str) -> httpx.Request:
+    def build_next_request(self, token: str) -> httpx.Request:
         """Reset the pause and return the request of the next connection, which resumes after the last event."""
         self._received_frame, self.pause_s = False, 0.0
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
@@ -53,7 +53,7 @@ class EventStreamState:
         if response.status_code == _NO_CONTENT:
             self.is_finished = True
         else:
-            self._retry(parse_problem(response.status_code, response.headers, response.content))
+            self._plan_retry(parse_problem(response.status_code, response.headers, response.content))
 
     def record_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
         """Reset the number of failures, remember the frame's event as the last one, and return it.
@@ -80,23 +80,25 @@ class EventStreamState:
         is raised if no retry may follow.
         """
         if not self._received_frame:
-            self._retry(ConnectionFailed(f"GET {self._call.path}: the stream ended without a frame"))
+            self._plan_retry(ConnectionFailed(f"GET {self._call.path}: the stream ended without a frame"))
         elif not self.is_finished:
-            self._pause(self._reconnect_s * (1 + self._policy.jitter()) / 2, "stream_ended")
+            self._set_pause(self._reconnect_s * (1 + self._policy.jitter()) / 2, "stream_ended")
 
     def plan_retry_after_failure(self, error: httpx.RequestError) -> None:
         """Count a failed connection and set the pause. Raises `ConnectionFailed` if no retry may follow."""
-        self._retry(build_connection_failed(self._call, error))
+        self._plan_retry(build_connection_failed(self._call, error))
 
     def to_answer_not_understood(self, error: SSEError) -> AnswerNotUnderstood:
         """Return the exception for an answer that is no event stream, for the caller to raise."""
         return AnswerNotUnderstood(f"GET {self._call.path}: {error}")
 
-    def _retry(self, error: AexError) -> None:
+    def _plan_retry(self, error: AexError) -> None:
         self._failures += 1
-        self._pause(self._policy.pause_s_or_raise(self._failures, error), getattr(error, "code", type(error).__name__))
+        self._set_pause(
+            self._policy.pause_s_or_raise(self._failures, error), getattr(error, "code", type(error).__name__)
+        )
 
-    def _pause(self, pause_s: float, reason: str) -> None:
+    def _set_pause(self, pause_s: float, reason: str) -> None:
         self.pause_s = pause_s
         _log.info(
             "aex_events_resumed",

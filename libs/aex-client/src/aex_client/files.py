@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import httpx
 
-from aex_client.call import Call, answer_parser, build_path
+from aex_client.call import Call, build_answer_parser, build_path
 from aex_client.call_attempts import CallAttempts, CallPolicy, Done
 from aex_client.endpoints import Service
 from aex_client.errors import AnswerNotUnderstood
@@ -31,7 +31,12 @@ class FileUpload:
 
     def __init__(self, policy: CallPolicy, content: Content, service: Service) -> None:
         call = Call(
-            service, "PUT", "/v1/artifacts", answer_parser(UploadedArtifact), uses_idempotency_key=True, wait_s=_STORE_S
+            service,
+            "PUT",
+            "/v1/artifacts",
+            build_answer_parser(UploadedArtifact),
+            uses_idempotency_key=True,
+            wait_s=_STORE_S,
         )
         self.attempts = CallAttempts(policy, call)
         self._content = content
@@ -39,7 +44,7 @@ class FileUpload:
 
     @contextmanager
     def open_content(self) -> Iterator[BinaryIO]:
-        """Yield the content as an open file at its start, for one attempt. Raises `OSError` for a bad path."""
+        """Yield the content as an open file at its start, for one attempt. Raises `OSError`."""
         if isinstance(self._content, bytes):
             yield BytesIO(self._content)
         elif isinstance(self._content, str | os.PathLike):
@@ -49,9 +54,9 @@ class FileUpload:
             self._content.seek(self._start or 0)
             yield self._content
 
-    def next_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
+    def build_next_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
         """Count a further attempt and return its request. `chunks` has to yield the content of `file`."""
-        plain = self.attempts.next_request(token)
+        plain = self.attempts.build_next_request(token)
         start = file.tell()
         size = file.seek(0, os.SEEK_END) - start
         file.seek(start)
@@ -78,7 +83,7 @@ class FileDownload:
 
     @contextmanager
     def open_partial_file(self) -> Iterator["PartialFile"]:
-        """Yield a file for the bytes of one attempt. If the block fails, they are discarded."""
+        """Yield a file for the bytes of one attempt. If the block fails, the bytes are discarded."""
         if isinstance(self._target, str | os.PathLike):
             opened = _replace_on_success(Path(self._target))
         else:
@@ -100,7 +105,7 @@ class PartialFile:
         self._size += len(chunk)
         self._file.write(chunk)
 
-    def check_and_finish(self) -> Done[int]:
+    def verify_digest_and_flush(self) -> Done[int]:
         """Compare the digest, flush the file and return its size in bytes.
 
         Raises `AnswerNotUnderstood` if the digest differs from the requested one.

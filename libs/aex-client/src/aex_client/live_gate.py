@@ -70,7 +70,7 @@ _log = structlog.get_logger(__name__)
 
 
 class VerdictPending(AexError):
-    """A missing verdict at the loop's time limit. `resume(error.context)` continues to wait for it."""
+    """The error for a verdict that is missing at the time limit. `resume(error.context)` waits further."""
 
     def __init__(self, contract_id: str, context: AgentContext) -> None:
         super().__init__(f"{contract_id} has no verdict yet: resume(error.context) goes on")
@@ -86,7 +86,7 @@ class Rejections:
         self._last_seq: int | None = None
 
     async def wait_for(self, attempt_id: str) -> Rejection | None:
-        """Read events until the rejection of a judged attempt, and return it.
+        """Read events until the rejection of a judged attempt, and return the rejection.
 
         None means that the contract ended without that rejection. After 5 s without the event a rejection with a
         general message is returned, and a warning is logged.
@@ -171,7 +171,7 @@ class LiveGate:
             _log.info("aex_contract_closed", contract_id=self._contract_id, status=contract.status, code=closed.code)
             return LoopStep(apply_contract_state(ctx.verification, contract, {}), ending=contract.status)
         contract = await self._wait_until_idle()
-        attempt = await self._latest_attempt(attempt, digest)
+        attempt = await self._find_latest_attempt(attempt, digest)
         return await self._step(contract, attempt, ctx.verification, repeat)
 
     async def _step(
@@ -218,8 +218,8 @@ class LiveGate:
             waits += 1
             await self._wait(waits)
 
-    async def _latest_attempt(self, attempt: AttemptView, digest: str) -> AttemptView:
-        """Return the attempt's current state, or the newer attempt by which an operator retried it."""
+    async def _find_latest_attempt(self, attempt: AttemptView, digest: str) -> AttemptView:
+        """Return the attempt as it is now; if it has no verdict, the candidate's newest attempt."""
         if not attempt.settled:
             attempt = await self._client.get_attempt(self._contract_id, attempt.attempt_id)
         if attempt.status is AttemptStatus.INVALID or attempt.verdict in VERDICTS:

@@ -19,8 +19,8 @@ from aex_outcomes.lifecycle.rejection import FatalAgentError
 class RevisionLoop:
     """A loop that posts an agent's candidates to a contract until one passes or no attempt is left.
 
-    Producers, contexts and outcomes are those of `aex_outcomes.RevisionLoop`, which verifies locally. `client` has the
-    token of the contract's agent. The platform counts attempts, also those by other clients.
+    Producers, contexts and outcomes have the types of `aex_outcomes.RevisionLoop`, which verifies locally.
+    `client` must have the token of the contract's agent. The platform also counts attempts by other clients.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class RevisionLoop:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random_jitter,
     ) -> None:
-        """Create the loop. Raises `ValueError` for arguments that would fail later.
+        """Create the loop. Raises `ValueError` for an invalid argument.
 
         `produce`: the agent, a function from context to output. `patience_s`: longest wait for a candidate's verdict,
         including holds. `save`: called with the context after every message. `on_event`: called with each event of the
@@ -60,7 +60,8 @@ class RevisionLoop:
         """Run the loop for a query and return `Passed`, `Exhausted` or `Failed`.
 
         It returns at once if the contract has ended. Raises `VerdictPending` if a verdict takes longer than
-        `patience_s`, and the errors of producer and client. Then `resume` continues from the last saved context.
+        `patience_s`, and the errors of producer and client. After an error, `resume` continues
+        from the last saved context.
         """
         return await self.resume(AgentContext(query=to_storable_query(query)))
 

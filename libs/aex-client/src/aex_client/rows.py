@@ -28,14 +28,14 @@ class RowStreamState(Generic[T]):
         self.pause_s = 0.0
         """Seconds to wait before the next request."""
 
-    def next_request(self, token: str) -> httpx.Request:
+    def build_next_request(self, token: str) -> httpx.Request:
         """Count a further attempt and return its request."""
         self._attempt += 1
         return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
 
     def plan_retry_after_refusal(self, response: httpx.Response) -> None:
         """Set the pause before a retry of a refused request. Raises `ProblemError` if no retry may follow."""
-        self._retry(parse_problem(response.status_code, response.headers, response.content))
+        self._plan_retry(parse_problem(response.status_code, response.headers, response.content))
 
     def parse_row(self, line: str) -> T:
         """Return the row of a line; from then on no retry is allowed. Raises `AnswerNotUnderstood`."""
@@ -50,9 +50,9 @@ class RowStreamState(Generic[T]):
         failure = build_connection_failed(self._call, error)
         if self._began:
             raise failure
-        self._retry(failure)
+        self._plan_retry(failure)
 
-    def _retry(self, error: AexError) -> None:
+    def _plan_retry(self, error: AexError) -> None:
         self.pause_s = self._policy.pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_rows_retried",

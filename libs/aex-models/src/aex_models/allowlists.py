@@ -28,8 +28,8 @@ AUDIENCES = ("consumer", "agent", "finance", "operator", "service")
 def _row(everyone: str = "", parties: str = "", **further: str) -> Rows:
     """Return the allowed fields by audience. Each argument holds field names separated by spaces.
 
-    `everyone`: fields for all audiences. `parties`: for consumer, agent and operator. `further`: by audience, for it
-    alone.
+    `everyone`: fields for all audiences. `parties`: fields for consumer, agent and operator.
+    `further`: the name of an audience, and fields for this audience alone.
     """
     shared = {audience: f"{everyone} {parties if audience in _PARTIES else ''}" for audience in AUDIENCES}
     return {audience: frozenset(f"{text} {further.get(audience, '')}".split()) for audience, text in shared.items()}

@@ -40,8 +40,8 @@ class Disclosure:
     """The settings of one record that hide fields which the allow-lists would show.
 
     `level`: how much an agent sees of values computed from evaluation data. `output`: True if a consumer may read the
-    candidate and what was measured on it. That is so once the consumer pays for it: the outcome is a success, or its
-    total is above 0 in any revision.
+    candidate and what was measured on it. The consumer must have paid for the candidate: the outcome is a success, or
+    any revision of its cost has a total above 0.
     """
 
     level: FeedbackLevel = FeedbackLevel.CRITERIA
@@ -122,25 +122,27 @@ def _withheld_fields(model: BaseModel, audience: Audience, shown: Disclosure) ->
     if audience is not Audience.AGENT or shown.level is FeedbackLevel.FULL:
         return frozenset()
     if isinstance(model, VerificationResult) and shown.level is FeedbackLevel.NONE:
-        return _UNTOLD
+        return _HIDDEN_AT_LEVEL_NONE
     if isinstance(model, ValueMismatch | DomainViolation) and model.secret:
         return _OF_SECRET_DATA
     if isinstance(model, MixedGroups) and model.secret:
         return frozenset({"groups", "where"})
     if isinstance(model, CriterionResult | CostLine) and (model.secret or shown.level is FeedbackLevel.NONE):
-        return frozenset({"value"}) | ({"error"} if _tells_of_evaluation(model) else frozenset())
+        return frozenset({"value"}) | ({"error"} if _depends_on_evaluation(model) else frozenset())
     if isinstance(model, CriterionError):
         return frozenset({"message"})  # it may count evaluation data
     return frozenset()
 
 
-def _tells_of_evaluation(model: CriterionResult | CostLine) -> bool:
+def _depends_on_evaluation(model: CriterionResult | CostLine) -> bool:
     """Return whether an error may depend on evaluation data, such as the number of true labels."""
     error = getattr(model, "error", None)
     return error is not None and error.fault is Fault.AGENT and error.code != METRIC_MISSING
 
 
-_UNTOLD = frozenset({"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty", "science"})
+_HIDDEN_AT_LEVEL_NONE = frozenset(
+    {"criterion_results", "metrics", "provenance", "weighted_score", "bonus", "penalty", "science"}
+)
 """Fields hidden from the agent at feedback level `none`: each would reveal which criteria were met."""
 
 _OF_SECRET_DATA = frozenset({"actual", "relative_error", "severity", "value", "message"})

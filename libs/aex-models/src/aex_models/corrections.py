@@ -27,9 +27,9 @@ class ReversalRequest(Frozen):
 
 
 class Booking(Frozen):
-    """A posted revision of a contract's cost. Every figure of a reversal is negative.
+    """A posted revision of a contract's cost. A reversal has the negated figures of the reversed one.
 
-    Ledger transactions contain it, so projections need no other source. Amounts are signed micros;
+    Ledger transactions contain bookings, so projections need no other source. Amounts are signed micros;
     cpc + cpa_bonus − cpa_penalty = total.
     """
 

@@ -25,7 +25,9 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
     rejected = result is not None and result.governance.action is Action.REJECT
     gross_bonus = result.bonus if result and judged and not rejected else ZERO
     gross_penalty = result.penalty if result and judged else ZERO
-    gross_base = base_for_judged_outcome(terms, success=result.success) if result and judged and not rejected else ZERO
+    gross_base = (
+        compute_base_for_judged_outcome(terms, success=result.success) if result and judged and not rejected else ZERO
+    )
     base, bonus, penalty, total = apply_caps_and_floor(terms, gross_base, gross_bonus, gross_penalty)
     return Cost(
         contract_id=contract_id or (result.contract_id if result else ""),
@@ -52,14 +54,17 @@ class Amounts(NamedTuple):
 
 
 def apply_caps_and_floor(terms: Terms, base: Decimal, gross_bonus: Decimal, gross_penalty: Decimal) -> Amounts:
-    """Return the amounts after the caps of `terms`. The penalty is at most base + bonus."""
+    """Return the amounts under the caps of `terms`, with a total of at least 0.
+
+    A penalty above base + bonus is reduced to base + bonus.
+    """
     bonus = gross_bonus if terms.max_cpa_total is None else min(gross_bonus, terms.max_cpa_total)
     capped = gross_penalty if terms.max_penalty_total is None else min(gross_penalty, terms.max_penalty_total)
     penalty = min(capped, base + bonus)
     return Amounts(base, bonus, penalty, base + bonus - penalty)
 
 
-def base_for_judged_outcome(terms: Terms, *, success: bool) -> Decimal:
+def compute_base_for_judged_outcome(terms: Terms, *, success: bool) -> Decimal:
     """Return the base amount of an outcome that has a verdict and that governance did not reject.
 
     It is 0 if the base is paid only on success and the outcome is no success.

@@ -165,7 +165,7 @@ class SuccessCriteria(Frozen):
     def _check_duplicates(cls, criteria: tuple[SuccessCriterion, ...]) -> tuple[SuccessCriterion, ...]:
         seen: dict[str, int] = {}
         for position, criterion in enumerate(criteria):
-            first = seen.setdefault(criterion_identity_key(criterion), position)
+            first = seen.setdefault(build_criterion_identity_key(criterion), position)
             if first != position:
                 raise PydanticCustomError(
                     "duplicate_criterion",
@@ -187,7 +187,7 @@ class SuccessCriteria(Frozen):
         return criteria
 
 
-def criterion_identity_key(criterion: SuccessCriterion) -> str:
+def build_criterion_identity_key(criterion: SuccessCriterion) -> str:
     """Return a key that is equal for criteria with the same metric, comparison and threshold."""
     return f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
 

@@ -50,11 +50,11 @@ class Recipe(Frozen):
 class SanityCheck(Frozen):
     """A check that a statistic of the score column lies within bounds.
 
-    A failed check is only a finding, unless the work demands the check. Then it is a violation.
+    A failed check is a violation if the work demands the check, otherwise only a finding.
     """
 
     name: StatisticName
-    """Name by which `science.checks` demands it."""
+    """Name by which `science.checks` demands the check."""
     description: ShortText
     """Property of sound data, in one sentence."""
     stat: Statistic

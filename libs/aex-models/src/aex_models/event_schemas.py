@@ -66,7 +66,7 @@ def incompatible_changes(committed: Mapping[str, Schema], current: Mapping[str, 
 def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     """Compare or write the committed schemas and return the exit code.
 
-    The code is 1 if a schema differs or a change would break readers; these are printed to stderr.
+    The code is 1 if a schema differs or a change would break readers; the differences are printed to stderr.
     """
     parser = argparse.ArgumentParser(prog="python -m aex_models.event_schemas", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the schemas of the models")

@@ -138,7 +138,8 @@ class SettlementCompleted(Frozen):
 class SettlementAdjusted(Frozen):
     """The data of `settlement.adjusted`: a settlement was reversed.
 
-    `revision` and `cost` are those of the replacement. Without one, they are the reversed revision and a cost of zeros.
+    `revision` and `cost` are those of the replacement. Without a replacement, they are the
+    reversed revision and a cost of zeros.
     """
 
     contract_id: Identifier
@@ -179,7 +180,10 @@ TOPICS: Mapping[str, Topic] = {
 
 
 class UnreadableEvent(ValueError):
-    """The error for event data that do not fit their type. It names fields, but no possibly secret values."""
+    """The error for event data that do not fit their type.
+
+    The message names fields, but no values, because values may be secret.
+    """
 
 
 def parse_event_data(event: Event, model: type[D]) -> D:
@@ -194,6 +198,6 @@ def parse_event_data(event: Event, model: type[D]) -> D:
         raise UnreadableEvent(f"{event.type} is not readable at: {', '.join(pointers[:10])}") from None
 
 
-def subscribed_topics(service: str) -> tuple[str, ...]:
+def find_subscribed_topics(service: str) -> tuple[str, ...]:
     """Return the names of the topics that a service subscribes to."""
     return tuple(topic.name for topic in TOPICS.values() if service in topic.subscribers)

@@ -59,7 +59,7 @@ class Recomputed(Frozen):
     name: ClaimName
     value: float
     owner: DataOwner
-    """The agent for a join with one of the agent's files."""
+    """The owner of the data. For a join with any of the agent's files, the agent."""
     artifact: str
     """The name of the file with the data, or of the join."""
     secret: bool = False

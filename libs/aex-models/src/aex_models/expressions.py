@@ -58,22 +58,22 @@ def parse_expression(text: str) -> Expression:
         example = f'log2(treated / {COLUMN_FUNCTION}("control mean"))'
         raise InvalidExpression(f"This is no arithmetic expression; write one like {example}") from None
     found = _parse_node(tree.body, stripped, 1)
-    if not column_names(found):
+    if not find_column_names(found):
         raise InvalidExpression(f'Name at least one column, as x or {COLUMN_FUNCTION}("odd name")')
     return found
 
 
-def column_names(expression: Expression) -> tuple[str, ...]:
+def find_column_names(expression: Expression) -> tuple[str, ...]:
     """Return the names of the columns that the expression reads, each once."""
-    return tuple(dict.fromkeys(_names_in(expression)))
+    return tuple(dict.fromkeys(_find_names(expression)))
 
 
-def _names_in(expression: Expression) -> Iterator[str]:
+def _find_names(expression: Expression) -> Iterator[str]:
     if isinstance(expression, ColumnReference):
         yield expression.name
     elif isinstance(expression, Operation):
         for each in expression.operands:
-            yield from _names_in(each)
+            yield from _find_names(each)
 
 
 def _parse_node(node: ast.expr, text: str, depth: int) -> Expression:
@@ -127,7 +127,10 @@ def _finite_number(value: float) -> float:
 
 
 def _plain_name(node: ast.expr, name: str, text: str) -> str:
-    """Return the name; refuse one that Python's parser has changed, as it does with letters such as ﬁ."""
+    """Return the name. Raises `InvalidExpression` if the name differs from the one in the text.
+
+    Python's parser replaces letters such as ﬁ, so the name would refer to another column.
+    """
     if ast.get_source_segment(text, node) != name:
         raise InvalidExpression(f'Put a column with such letters in quotes: {COLUMN_FUNCTION}("…")')
     return name

@@ -28,8 +28,8 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 
 @cache
-def attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
-    """Return the docstrings below the fields of a class, by field, inherited ones included.
+def read_attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
+    """Return the docstrings below the fields of a class, by field name. Inherited fields are included.
 
     The mapping is empty if the source code is not available.
     """
@@ -46,7 +46,7 @@ def add_descriptions(schema: JsonSchemaValue, kind: type[BaseModel]) -> JsonSche
     Properties that have a description keep it.
     """
     properties = schema.get("properties", {})
-    for name, text in attribute_docstrings(kind).items():
+    for name, text in read_attribute_docstrings(kind).items():
         field = kind.model_fields.get(name)
         visible_name = field.alias if field and field.alias in properties else name
         if visible_name in properties:

@@ -84,7 +84,7 @@ class KeywordStats(Frozen):
 
 
 def _finite_or_none(value: Any) -> Any:
-    """Return None for a number that is not finite, also for its name as text; else the value itself."""
+    """Return None for NaN, infinities and texts such as `nan`; return any other value unchanged."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return None if isinstance(value, str) and _NOT_FINITE.fullmatch(value) else value

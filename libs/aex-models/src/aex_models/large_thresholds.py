@@ -20,7 +20,7 @@ L = TypeVar("L", CriterionResult, CostLine)
 
 
 def omit_large_thresholds(result: VerificationResult) -> VerificationResult:
-    """Return a result as it is stored: without the large thresholds, which its criteria hold."""
+    """Return a result as it is stored: without large thresholds, which the success criteria hold."""
     results = tuple(
         each.model_copy(update={"threshold": None}) if _is_repeated(each) else each for each in result.criterion_results
     )
@@ -34,7 +34,7 @@ def _is_repeated(result: CriterionResult) -> bool:
 
 def restore_result_thresholds(result: VerificationResult, criteria: SuccessCriteria | None) -> VerificationResult:
     """Return a stored result with its omitted thresholds, taken from `criteria`."""
-    return result.model_copy(update={"criterion_results": _restore(result.criterion_results, criteria)})
+    return result.model_copy(update={"criterion_results": _restore_thresholds(result.criterion_results, criteria)})
 
 
 def restore_outcome_thresholds(record: OutcomeRecord) -> OutcomeRecord:
@@ -47,7 +47,7 @@ def restore_outcome_thresholds(record: OutcomeRecord) -> OutcomeRecord:
 
 def has_omitted_thresholds(lines: Iterable[CriterionResult | CostLine]) -> bool:
     """Return whether any line lacks its threshold, so that the criteria are needed to show it."""
-    return any(_criterion_of(each) is not None for each in lines)
+    return any(_find_threshold_index(each) is not None for each in lines)
 
 
 def restore_settlement_thresholds(settlement: Settlement) -> Settlement:
@@ -63,21 +63,21 @@ def restore_settlement_thresholds(settlement: Settlement) -> Settlement:
 
 
 def _restore_cost(cost: Cost, criteria: SuccessCriteria) -> Cost:
-    return cost.model_copy(update={"lines": _restore(cost.lines, criteria)})
+    return cost.model_copy(update={"lines": _restore_thresholds(cost.lines, criteria)})
 
 
-def _restore(lines: tuple[L, ...], criteria: SuccessCriteria | None) -> tuple[L, ...]:
+def _restore_thresholds(lines: tuple[L, ...], criteria: SuccessCriteria | None) -> tuple[L, ...]:
     thresholds = [each.threshold for each in criteria.criteria] if criteria else []
     return tuple(_with_threshold(each, thresholds) for each in lines)
 
 
 def _with_threshold(line: L, thresholds: list[Any]) -> L:
-    position = _criterion_of(line)
+    position = _find_threshold_index(line)
     if position is None or position >= len(thresholds):
         return line
     return line.model_copy(update={"threshold": thresholds[position]})
 
 
-def _criterion_of(line: CriterionResult | CostLine) -> int | None:
-    """Return the index of the criterion that holds the line's threshold; None if the line holds it."""
+def _find_threshold_index(line: CriterionResult | CostLine) -> int | None:
+    """Return the index of the criterion that holds the line's threshold; None if none was omitted."""
     return line.criterion if line.threshold is None else None

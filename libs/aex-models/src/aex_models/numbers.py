@@ -39,7 +39,8 @@ def is_exact_as_double(value: int) -> bool:
 def convert_large_integers_to_doubles(value: Any) -> Any:
     """Return a JSON value in which integers beyond ±(2^53 − 1) are floats, at any depth.
 
-    Canonical JSON writes a double such as 1e17 in plain digits, which readers parse as an integer. This restores it.
+    Canonical JSON writes a double such as 1e17 in plain digits, which readers parse as an integer. This function
+    restores the double.
     """
     if isinstance(value, Mapping):
         return {name: convert_large_integers_to_doubles(each) for name, each in value.items()}
@@ -50,7 +51,7 @@ def convert_large_integers_to_doubles(value: Any) -> Any:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Return whether `value` is a finite number: no boolean, and no integer that a double cannot hold."""
+    """Return whether `value` is a number, but no boolean, that a double holds exactly and finitely."""
     if isinstance(value, int):
         return not isinstance(value, bool) and is_exact_as_double(value)
     return isinstance(value, float) and math.isfinite(value)

@@ -61,7 +61,7 @@ class RolloutTrajectory(_Open):
 
 
 class RolloutMetrics(_Open):
-    """The summary figures of a rollout that a trainer reads."""
+    """The figures that summarise a rollout for a trainer."""
 
     episode_returns: Annotated[tuple[StrictFloat, ...], FailFast()]
     mean_return: StrictFloat
@@ -76,7 +76,7 @@ class RolloutMetrics(_Open):
 class RolloutResponse(_Open):
     """The output of a rollout task: episodes of a policy and their metrics.
 
-    `aex_outcomes.score_rollout` computes its score, also for old payloads that this model refuses.
+    `aex_outcomes.score_rollout` computes the rollout's score, also for old payloads that this model refuses.
     """
 
     run_id: str

@@ -14,8 +14,8 @@ _EXACT = ("pattern", "format", "uniqueItems", "multipleOf")
 def find_breaking_changes(committed: Schema, current: Schema) -> list[str]:
     """Return the changes that break readers: removed or newly required fields, narrowed types or values.
 
-    Each is a JSON pointer and a reason: `/work/title: removed`. New optional fields, wider types and further enum
-    values do not break readers. Without breaking changes, documents that `committed` allows stay valid.
+    Each change is a JSON pointer and a reason: `/work/title: removed`. New optional fields, wider types and further
+    enum values do not break readers. Without breaking changes, documents that `committed` allows stay valid.
     """
     return list(_Comparison(committed, current).find_changes(committed, current, "", frozenset()))
 

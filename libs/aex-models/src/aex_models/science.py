@@ -123,7 +123,7 @@ class Recommendation(StrEnum):
 
 
 class ScientificReview(Frozen):
-    """A peer review of a claimed result. Answers that only a judge can give are None without a judge."""
+    """A peer review of a claimed result. Without a judge, the fields that only a judge fills are None."""
 
     outcome_verdict: OutcomeVerdict
     scientific_validity: ScientificValidity

@@ -150,13 +150,13 @@ class LedgerTransaction(Frozen):
 
     @model_validator(mode="after")
     def _balances(self) -> "LedgerTransaction":
-        sums = sum_by_currency(self.postings)
+        sums = sum_micros_by_currency(self.postings)
         if any(sums.values()):
             raise PydanticCustomError("unbalanced", "Postings do not sum to zero: {sums}", {"sums": str(sums)})
         return self
 
 
-def sum_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
+def sum_micros_by_currency(postings: Iterable[Posting]) -> dict[str, int]:
     """Return the sum of the postings' amounts in each currency, in micros."""
     sums: dict[str, int] = {}
     for posting in postings:
@@ -225,7 +225,7 @@ class TrialBalance(Frozen):
 
 
 class BreakdownRow(Frozen):
-    """The sums over one group of settlements. Keys by which they are not grouped are None."""
+    """The sums over one group of settlements. A key that does not define the groups is None."""
 
     agent: str | None = None
     consumer: str | None = None

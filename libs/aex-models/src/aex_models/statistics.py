@@ -147,7 +147,7 @@ class Filter(Frozen):
         return self
 
     def _check_text(self, value: Any) -> None:
-        """Refuse a text that no cell can hold: the condition would not select what it seems to."""
+        """Refuse a text that no cell can hold, because the condition would select unexpected rows."""
         if not isinstance(value, str):
             return
         if value != value.strip(BLANKS):
@@ -232,7 +232,7 @@ class StatisticSpec(Frozen):
 
     @property
     def filters(self) -> tuple[Filter, ...]:
-        """Every filter, those of groups included."""
+        """The filters of rows and of groups."""
         return (*self.where, *(each for group in self.groups for each in group))
 
     @property

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from aex_models.expressions import MAX_CHARACTERS, InvalidExpression, column_names, parse_expression
+from aex_models.expressions import MAX_CHARACTERS, InvalidExpression, find_column_names, parse_expression
 from aex_models.frozen import Frozen
 from aex_models.statistics import ColumnName
 
@@ -36,8 +36,8 @@ class DerivedColumn(Frozen):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns that it reads: the file's, or those derived above it in the list."""
-        return column_names(parse_expression(self.expression))
+        """The columns that the expression reads: columns of the file, or columns derived earlier."""
+        return find_column_names(parse_expression(self.expression))
 
 
 class JoinKind(StrEnum):
@@ -50,7 +50,7 @@ class JoinKind(StrEnum):
 
 
 class Join(Frozen):
-    """A table made of two files, whose name may stand where the name of a file may stand."""
+    """A table that joins two files. The join's name may be used like the name of a file."""
 
     name: TableName
     """Name by which statistics, derived columns and later joins refer to it."""

@@ -20,7 +20,7 @@ MAX_EDITS = 2
 """Largest number of inserted, deleted or replaced characters at which a name is suggested. Case is ignored."""
 
 
-def error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
+def build_error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
     """Return the keys and indexes from the root to the value of an error of `ValidationError.errors()`.
 
     For an error in a member of a mapping, the member's name is included.
@@ -33,12 +33,12 @@ def error_location(error: Mapping[str, Any]) -> tuple[int | str, ...]:
 def message_of(error: Mapping[str, Any], model: Any = None) -> str:
     """Return the message of an error of `ValidationError.errors()` in the terms of JSON.
 
-    It speaks of arrays, objects and null, and suggests a name for a misspelt field or a misspelt word of an
+    The message says array, object and null. It suggests a name for a misspelt field or a misspelt word of an
     enumeration. `model`: the type that was validated, for the names of its fields.
     """
     message, kind = str(error["msg"]), error["type"]
     if kind == "extra_forbidden":
-        return unknown_field_message(error["loc"], model)
+        return format_unknown_field_message(error["loc"], model)
     if kind in {"enum", "literal_error"}:
         return message + _suggest_word(error)
     if kind in _TYPES:
@@ -52,38 +52,41 @@ def message_of(error: Mapping[str, Any], model: Any = None) -> str:
     return f"{name} {rest}" if name else message
 
 
-def unknown_field_message(location: Sequence[int | str], model: Any) -> str:
+def format_unknown_field_message(location: Sequence[int | str], model: Any) -> str:
     """Return the message for an unknown field, with the closest known name or else all known names.
 
     `location`: the keys and indexes from the root of `model` to the unknown field.
     """
-    name, known = str(location[-1]), _fields_at(location[:-1], model)
+    name, known = str(location[-1]), _find_fields(location[:-1], model)
     suggestion = format_suggestion(name, known)
     fields = f"; known here: {', '.join(known)}" if known and not suggestion else ""
     return f"There is no such field{suggestion or fields}"
 
 
-def _fields_at(location: Sequence[int | str], model: Any) -> tuple[str, ...]:
-    """Return the fields of the models at a location in `model`, which may name branches of unions."""
-    kinds = list(_models_in(model))
+def _find_fields(location: Sequence[int | str], model: Any) -> tuple[str, ...]:
+    """Return the names of the fields that may follow `location` in `model`.
+
+    A segment that is no field, such as an index or the branch of a union, is skipped.
+    """
+    kinds = list(_find_models(model))
     for segment in location:
-        inner = [each for kind in kinds for each in _models_of_field(kind, segment)]
+        inner = [each for kind in kinds for each in _find_models_of_field(kind, segment)]
         kinds = inner or kinds
     return tuple(dict.fromkeys(field.alias or name for kind in kinds for name, field in kind.model_fields.items()))
 
 
-def _models_of_field(model: type[BaseModel], segment: int | str) -> Iterator[type[BaseModel]]:
+def _find_models_of_field(model: type[BaseModel], segment: int | str) -> Iterator[type[BaseModel]]:
     for name, field in model.model_fields.items():
         if segment in (name, field.alias):
-            yield from _models_in(field.annotation)
+            yield from _find_models(field.annotation)
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the pydantic models within a type annotation, such as those of a list or a union."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models_in(part)
+        yield from _find_models(part)
 
 
 def _suggest_word(error: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any
 
 from aex_models.contract import Terms
-from aex_models.cost import Amounts, apply_caps_and_floor, base_for_judged_outcome
+from aex_models.cost import Amounts, apply_caps_and_floor, compute_base_for_judged_outcome
 from aex_models.criteria import BonusPolicy, SuccessCriteria
 from aex_models.money import ZERO
 from aex_models.work import Budget, Quote, QuoteCase
@@ -46,7 +46,7 @@ def quote_for_combinations(criteria: SuccessCriteria | None, budget: Budget, com
     terms = Terms.from_budget(budget, budget.max_cpc)
     priced = []
     for ending in _candidate_endings(criteria, combinations):
-        base = base_for_judged_outcome(terms, success=ending.success) if ending.judged else ZERO
+        base = compute_base_for_judged_outcome(terms, success=ending.success) if ending.judged else ZERO
         priced.append((apply_caps_and_floor(terms, base, ending.bonus, ending.penalty), ending))
     return Quote(
         currency=budget.currency,

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.demo.tables import balance_rows_with_sums, sum_balances_by_currency, verdict_rows
+from aex_cli.demo.tables import build_balance_rows_with_sums, build_verdict_rows, sum_balances_by_currency
 from aex_cli.examples import read_example_work
 from aex_client import VerificationView
 from aex_models.money import format_amount, from_micros
@@ -44,7 +44,7 @@ def criterion(metric: str, met: bool, **further: Any) -> dict[str, Any]:
 def rows(success: bool, *results: dict[str, Any]) -> list[tuple[str, ...]]:
     criteria = read_example_work("summary").success_criteria
     assert criteria is not None
-    return verdict_rows(criteria, verdict(success, *results))
+    return build_verdict_rows(criteria, verdict(success, *results))
 
 
 def test_row_has_the_bonus_of_a_success_or_the_penalty_of_an_unmet_criterion() -> None:
@@ -73,8 +73,8 @@ def test_each_currency_has_an_exact_sum(entries: list[tuple[str, int]]) -> None:
         for currency, _ in entries
     }
     assert sum_balances_by_currency(accounts) == expected
-    assert len(balance_rows_with_sums(accounts)) == len(entries) + len(expected)
+    assert len(build_balance_rows_with_sums(accounts)) == len(entries) + len(expected)
     assert all(
-        ("sum", format_amount(total), currency) in balance_rows_with_sums(accounts)
+        ("sum", format_amount(total), currency) in build_balance_rows_with_sums(accounts)
         for currency, total in expected.items()
     )

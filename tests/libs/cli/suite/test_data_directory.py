@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.suite.data_directory import lock_suite, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
 from aex_runtime.commandline import UserError
 from tests.libs.cli.suites import eventually
 
@@ -40,7 +40,7 @@ def dead_pid() -> str:
 
 def refusal(folder: Path, drain_s: float = 0.3) -> str:
     with pytest.raises(UserError) as refused:
-        ExitStack().enter_context(lock_suite(folder, lambda _: None, drain_s))
+        ExitStack().enter_context(lock_data_directory(folder, lambda _: None, drain_s))
     return refused.value.text()
 
 
@@ -54,7 +54,7 @@ def test_second_suite_is_refused_at_once_with_the_process_that_holds_the_lock(tm
 def test_lock_is_free_after_its_suite_ends_and_after_a_crash(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text("4194304999\n")  # the process id of a crashed suite
     for _ in range(2):
-        with lock_suite(tmp_path, pytest.fail):
+        with lock_data_directory(tmp_path, pytest.fail):
             assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
 
 
@@ -66,7 +66,7 @@ def test_start_waits_for_the_services_of_a_killed_suite_up_to_a_limit(tmp_path: 
         assert service.stdin is not None
         service.stdin.close()
 
-    with hold(tmp_path / "lock", pid=dead_pid()) as service, lock_suite(tmp_path, end_service, drain_s=600):
+    with hold(tmp_path / "lock", pid=dead_pid()) as service, lock_data_directory(tmp_path, end_service, drain_s=600):
         assert len(printed) == 1
         assert "was killed" in printed[0]
     with hold(tmp_path / "lock", pid=dead_pid()):
@@ -74,14 +74,14 @@ def test_start_waits_for_the_services_of_a_killed_suite_up_to_a_limit(tmp_path: 
 
 
 def test_service_that_inherits_the_lock_keeps_it(tmp_path: Path) -> None:
-    with lock_suite(tmp_path, pytest.fail) as descriptor:
+    with lock_data_directory(tmp_path, pytest.fail) as descriptor:
         service = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(descriptor,))
     assert "already running" in refusal(tmp_path)
     service.kill()
     service.wait()
 
     def free() -> bool:
-        with lock_suite(tmp_path, pytest.fail):
+        with lock_data_directory(tmp_path, pytest.fail):
             return True
 
     assert eventually(free)

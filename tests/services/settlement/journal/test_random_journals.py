@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aex_models.settlement import sum_by_currency
+from aex_models.settlement import sum_micros_by_currency
 from aex_runtime.store.firestore import FirestoreStore
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
@@ -82,7 +82,7 @@ class Story:
         past = len(self.journal.batches)
         assert journal.batches[:past] == self.journal.batches
         assert journal.transactions[:past] == self.journal.transactions
-        assert all(sum(sum_by_currency(each.postings).values()) == 0 for each in journal.sealed)
+        assert all(sum(sum_micros_by_currency(each.postings).values()) == 0 for each in journal.sealed)
         self.journal = journal
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aex_models.corrections import Replacement, ReversalRequest
 from aex_models.money import multiply_by_rate, to_micros
-from aex_models.settlement import SettlementStatus, TransactionKind, sum_by_currency
+from aex_models.settlement import SettlementStatus, TransactionKind, sum_micros_by_currency
 from aex_runtime.errors import Conflict, InvalidRequest
 from aex_settlement.rules.settlements import (
     MAX_REVISIONS,
@@ -51,7 +51,7 @@ def test_replacement_is_posted_unchanged_or_refused(replacement: Replacement, ra
     assert cost.bonus_capped == cost.penalty_waived == 0
     posted = build_settlement_transaction(settlement, 2, cost, LATER, "", "")
     reversed_ = build_reversal_transaction(settlement, 2, cost, LATER, "", "")
-    assert sum_by_currency(posted.postings) == {"USD": 0}
+    assert sum_micros_by_currency(posted.postings) == {"USD": 0}
     assert [each.amount for each in reversed_.postings] == [-each.amount for each in posted.postings]
     assert posted.postings[0].amount == to_micros(total)
     assert (posted.kind, reversed_.kind) == (TransactionKind.SETTLEMENT, TransactionKind.REVERSAL)

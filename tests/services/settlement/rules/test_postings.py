@@ -10,7 +10,7 @@ from aex_models.cost import cost
 from aex_models.money import MAX_AMOUNT
 from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.outcome import OutcomeRecord
-from aex_models.settlement import sum_by_currency
+from aex_models.settlement import sum_micros_by_currency
 from aex_settlement.rules.settlements import recompute_cost
 from aex_settlement.rules.transactions import settlement_postings
 from tests.examples import examples
@@ -24,7 +24,7 @@ from tests.services.settlement.outcomes import outcomes
 def test_every_settlement_sums_to_zero_and_pays_what_it_costs(outcome: OutcomeRecord) -> None:
     amounts = recompute_cost(outcome)
     postings = settlement_postings(amounts, outcome.consumer_id, outcome.agent_id)
-    assert sum_by_currency(postings) == {amounts.currency: 0}
+    assert sum_micros_by_currency(postings) == {amounts.currency: 0}
     assert amounts.base + amounts.bonus - amounts.penalty == amounts.total
     paid = {posting.account: posting.amount for posting in postings}
     total, fee = Fraction(amounts.total) * 10**6, Fraction(amounts.fee) * 10**6

@@ -24,7 +24,7 @@ _PAGE = 100
 _COLUMNS = ("id", "service", "type", "subject", "reason", "tries", "parked_at", "bytes")
 Row = dict[str, Any]
 T = TypeVar("T")
-Act = Callable[[ParkedEvents, EventData, str], Awaitable[T]]
+EventAction = Callable[[ParkedEvents, EventData, str], Awaitable[T]]
 """A function that acts on the parked event with an id. Raises `NoSuchParkedEvent` if there is none."""
 
 app = create_command_group("List, replay and discard events that the bus refused. Works beside a running suite.")
@@ -62,7 +62,7 @@ def show_command(
     async def get(parked: ParkedEvents, _: EventData, event_id: str) -> Stored[ParkedEvent]:
         return await parked.get(event_id)
 
-    owner, found = asyncio.run(_act_on_one(read_suite_settings(data_dir), select_services(service), event, get))
+    owner, found = asyncio.run(_apply_to_event(read_suite_settings(data_dir), select_services(service), event, get))
     write_json(_row(owner, found))
 
 
@@ -75,7 +75,7 @@ def replay_command(
     async def replay(parked: ParkedEvents, event_data: EventData, event_id: str) -> None:
         await parked.replay(event_id, event_data)
 
-    _act("replayed", replay, event, every, service, data_dir)
+    _apply_and_print("replayed", replay, event, every, service, data_dir)
 
 
 @app.command("discard", epilog="Example: `aex outbox discard evt_4f… --reason 'sent by hand'`")
@@ -93,27 +93,29 @@ def discard_command(
     async def discard(parked: ParkedEvents, _: EventData, event_id: str) -> None:
         await parked.discard(event_id, reason, find_user_name())
 
-    _act("discarded", discard, event, every, service, data_dir)
+    _apply_and_print("discarded", discard, event, every, service, data_dir)
 
 
 def find_user_name() -> str:
-    """Return the name of the operating system's user; its number if it has none, as in a container."""
+    """Return the name of the operating system's user; the user's number if no name is known."""
     try:
         return getpass.getuser()
     except KeyError:
         return f"uid:{os.getuid()}"
 
 
-def _act(done: str, act: Act[None], event: str | None, every: bool, service: str | None, data_dir: DataDir) -> None:
+def _apply_and_print(
+    done: str, action: EventAction[None], event: str | None, every: bool, service: str | None, data_dir: DataDir
+) -> None:
     """Apply an action to one parked event, or to all of the chosen services, and print the result."""
     if every == (event is not None):
         raise UserError("name one event, or --all", "see aex outbox list")
     settings, services = read_suite_settings(data_dir), select_services(service)
     if event is None:
         for each in services:
-            write_line(f"{done} {asyncio.run(_act_on_all(settings, each, act))} of {each}")
+            write_line(f"{done} {asyncio.run(_apply_to_all_events(settings, each, action))} of {each}")
         return
-    owner, _ = asyncio.run(_act_on_one(settings, services, event, act))
+    owner, _ = asyncio.run(_apply_to_event(settings, services, event, action))
     write_line(f"{done} {event} of {owner}")
 
 
@@ -126,7 +128,9 @@ async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: 
     return sorted(rows, key=lambda row: str(row["parked_at"]), reverse=True)
 
 
-async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event: str, act: Act[T]) -> tuple[str, T]:
+async def _apply_to_event(
+    settings: RuntimeSettings, services: Sequence[str], event: str, action: EventAction[T]
+) -> tuple[str, T]:
     """Apply an action to an event; return its service and the action's result.
 
     Raises `UserError` if no service has the event.
@@ -135,11 +139,11 @@ async def _act_on_one(settings: RuntimeSettings, services: Sequence[str], event:
         if has_store(settings, service):
             async with _open_parked(settings, service) as (parked, event_data):
                 with suppress(NoSuchParkedEvent):
-                    return service, await act(parked, event_data, event)
+                    return service, await action(parked, event_data, event)
     raise UserError(f"{event} is not parked", "see aex outbox list; it may have been replayed")
 
 
-async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -> int:
+async def _apply_to_all_events(settings: RuntimeSettings, service: str, action: EventAction[None]) -> int:
     """Apply an action to all parked events of a service, oldest first, and return their number.
 
     Events that another command replayed or discarded meanwhile do not count.
@@ -152,7 +156,7 @@ async def _act_on_all(settings: RuntimeSettings, service: str, act: Act[None]) -
         listed = [each.document.key async for each in iterate_items(parked.list, _PAGE)]
         for event in reversed(listed):
             with suppress(NoSuchParkedEvent):  # another command acted on it meanwhile
-                await act(parked, event_data, event)
+                await action(parked, event_data, event)
                 count += 1
     return count
 

@@ -12,7 +12,7 @@ import typer
 
 from aex_cli.commands import DEFAULT_DIR, NewDataDir
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import lock_suite, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
 from aex_cli.suite.readiness import print_ready_line
 from aex_cli.suite.service_spec import (
     LAST_BASE,
@@ -49,10 +49,10 @@ def up(
     if config is not None and not config.is_file():
         raise UserError(f"there is no file {config}", "check the path given to --config")
     specs = plan_suite(port_base, replicas)
-    raise typer.Exit(run_suite(specs, data_dir, config, suite_policy_for_replicas(replicas)))
+    raise typer.Exit(run_suite(specs, data_dir, config, build_suite_policy(replicas)))
 
 
-def suite_policy_for_replicas(replicas: int) -> SuitePolicy:
+def build_suite_policy(replicas: int) -> SuitePolicy:
     """Return the default limits of the suite, with `replicas` times as long to become ready.
 
     All replicas start at the same time and share the processors.
@@ -69,7 +69,7 @@ def run_suite(specs: Sequence[ServiceSpec], data_dir: Path, config: Path | None,
     """
     begin = time.monotonic()
     root = open_data_directory(data_dir)
-    with lock_suite(root, print_error) as lock:
+    with lock_data_directory(root, print_error) as lock:
         require_free_ports(specs)
         environment = build_suite_environment(os.environ, root, config)
         supervisor = Supervisor(

@@ -9,7 +9,7 @@ from aex_cli.commands import Config
 from aex_cli.offline import named_verifier, verdict_report
 from aex_cli.offline.documents import STDIN, InputDocument, read_document
 from aex_cli.offline.inputs import OfflineRequest, RawFiles, build_checked_request, parse_named_files, read_reasoning
-from aex_cli.offline.jobs import engine_job_limits, examine_science, load_metric_catalog, run_confined_job
+from aex_cli.offline.jobs import build_engine_job_limits, examine_science, load_metric_catalog, run_confined_job
 from aex_cli.offline.named_verifier import VerifierRuling, ruling_to_json, run_named_verifier
 from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, Disclosure, project
@@ -135,7 +135,7 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "config": catalog.config.as_json(),
     }
     runs = sum(is_custom_metric(each.metric) for each in criteria.criteria) if criteria else 0
-    answer = run_confined_job(JOB, payload, "verifying", engine_job_limits(runs, catalog))
+    answer = run_confined_job(JOB, payload, "verifying", build_engine_job_limits(runs, catalog))
     return VerificationResult.model_validate(answer["result"])
 
 
@@ -160,13 +160,13 @@ def _print_verdict(
 
 def _print_details(result: VerificationResult, catalog: Catalog, report: Report) -> None:
     if result.science is not None:
-        rows = verdict_report.claim_rows(result.science)
+        rows = verdict_report.build_claim_rows(result.science)
         if rows:
             report.print_table(verdict_report.CLAIM_COLUMNS, rows, verdict_report.CLAIM_NUMBERS, "result")
         for label, text in verdict_report.describe_science_findings(result.science):
             report.print_step(label, named_verifier.to_printable_line(text))
     if result.criterion_results:
-        rows = verdict_report.criterion_rows(result)
+        rows = verdict_report.build_criterion_rows(result)
         report.print_table(verdict_report.VERDICT_COLUMNS, rows, verdict_report.VERDICT_NUMBERS, "needs")
     for reason in verdict_report.explain_unmet_criteria(result, catalog):
         report.print_step("not met", reason)

@@ -24,14 +24,14 @@ Image = tuple[int, ...]
 def require_package(module: str, package: str) -> None:
     """Raise `UserError` if the module is not installed. `package`: its name for the message.
 
-    The module is not imported, which may take a second.
+    The module is only looked up, because its import may take a second.
     """
     if find_spec(module) is None:
         raise UserError(f"the demo needs {package}, which is not installed", "pip install 'aex-cli[demo]'")
 
 
 def load_training_digits() -> tuple[list[Image], list[int]]:
-    """Return scikit-learn's images of digits (UCI, 1998) and their labels, without those of the work."""
+    """Return scikit-learn's images of digits (UCI, 1998) and their labels, without the work's images."""
     from sklearn.datasets import load_digits  # noqa: PLC0415 it takes a second, beside the services' start
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 

@@ -20,19 +20,19 @@ async def show_and_check_settlements(clients: DemoClients, outcomes: Sequence[Ou
     await _expect_no_holds(clients.operator, outcomes, report)
     settled = [await _get_settlement(clients.finance, outcome) for outcome in outcomes]
     report.print_step("settled", "base + bonus − penalty, posted exactly once:")
-    report.print_table(tables.SETTLEMENT_COLUMNS, tables.settlement_rows_with_sum(settled), tables.NUMBERS)
+    report.print_table(tables.SETTLEMENT_COLUMNS, tables.build_settlement_rows_with_sum(settled), tables.NUMBERS)
     last = max(each.settled_at for each in settled)
     breakdown = await poll_until_done(
         lambda: clients.finance.breakdown("agent"), "the breakdown", lambda found: _reaches(found.complete_to, last)
     )
     report.print_step("breakdown", "by agent, over all settlements:")
-    report.print_table(tables.BREAKDOWN_COLUMNS, tables.breakdown_rows(breakdown.rows), tables.NUMBERS)
+    report.print_table(tables.BREAKDOWN_COLUMNS, tables.build_breakdown_rows(breakdown.rows), tables.NUMBERS)
     balance = await poll_until_done(
         clients.finance.trial_balance, "the trial balance", lambda found: _reaches(found.complete_to, last)
     )
     accounts = balance.accounts
     report.print_step("balance", "trial balance, + debit, − credit; the sum is exactly zero:")
-    report.print_table(tables.BALANCE_COLUMNS, tables.balance_rows_with_sums(accounts), tables.NUMBERS)
+    report.print_table(tables.BALANCE_COLUMNS, tables.build_balance_rows_with_sums(accounts), tables.NUMBERS)
     complete = f"both are complete to {balance.complete_to:%Y-%m-%d %H:%M:%S} UTC"
     report.print_step("sealed", f"{complete}; sealed entries never change")
     expect(len(accounts) > 0, "the trial balance has no accounts")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aex_cli.demo.clients import CONSUMER, FINANCE
-from aex_cli.demo.tables import NUMBERS, VERDICT_COLUMNS, verdict_rows
+from aex_cli.demo.tables import NUMBERS, VERDICT_COLUMNS, build_verdict_rows
 from aex_cli.report import Report
 from aex_cli.suite.child import Launch
 from aex_cli.suite.service_spec import ServiceSpec
@@ -154,7 +154,7 @@ def show_passed_verdict(work: Work, result: VerificationView, report: Report, re
 def show_criterion_table(work: Work, result: VerificationView, report: Report) -> None:
     """Print a table with a row for each criterion that the result's reader may see."""
     criteria = require(work.success_criteria, "the success criteria")
-    report.print_table(VERDICT_COLUMNS, verdict_rows(criteria, result), NUMBERS)
+    report.print_table(VERDICT_COLUMNS, build_verdict_rows(criteria, result), NUMBERS)
 
 
 _MAX_LINES = 5

@@ -49,7 +49,7 @@ class UnmetRequirements(NamedTuple):
 
 
 def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -> UnmetRequirements:
-    """Return the keywords and the length that those criteria require whose metrics are in `unmet`."""
+    """Return the keywords and the length required by the criteria whose metrics are in `unmet`."""
     thresholds = {each.metric: each.threshold for each in criteria.criteria if each.metric in unmet}
     length = thresholds.get("output_length", {})
     return UnmetRequirements(thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf))
@@ -60,8 +60,9 @@ def extend_selection(
 ) -> tuple[int, ...]:
     """Return the sentence indexes of a better summary: the given ones and further ones.
 
-    Each step adds the sentence with the most missing terms, of equal ones the earliest. It stops if all terms are found
-    and the text is long enough, or if no sentence fits. Lengths are in characters.
+    Each step adds the sentence with the most missing terms, or the earliest of several such sentences. The
+    selection is complete if all terms are found and the text is long enough, or if no sentence fits. Lengths are in
+    characters.
     """
     sentences = split_sentences(text)
     chosen = set(indexes)

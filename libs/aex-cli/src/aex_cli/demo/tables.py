@@ -21,7 +21,7 @@ NUMBERS = ("value", "money", "contracts", "passed", "base", "bonus", "penalty", 
 _PARTS = ("base", "bonus", "penalty", "total")
 
 
-def verdict_rows(criteria: SuccessCriteria, result: VerificationView) -> Rows:
+def build_verdict_rows(criteria: SuccessCriteria, result: VerificationView) -> Rows:
     """Return a row of `VERDICT_COLUMNS` for each criterion in the result."""
     thresholds = {each.metric: format_requirement(each) for each in criteria.criteria}
     return [
@@ -45,7 +45,7 @@ def _money(result: CriterionView, success: bool) -> str:
     return f"-{format_amount(result.penalty)}" if not result.met and result.penalty else ""
 
 
-def settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
+def build_settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
     """Return a row of `SETTLEMENT_COLUMNS` for each contract, and a last row with the sums."""
     parts = attrgetter(*_PARTS)
     rows: Rows = [
@@ -57,7 +57,7 @@ def settlement_rows_with_sum(settlements: Sequence[SettlementView]) -> Rows:
     return [*rows, ("sum", "", *map(format_amount, sums), currency)]
 
 
-def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
+def build_breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
     """Return a row of `BREAKDOWN_COLUMNS` for each agent and currency."""
     amounts = ([row.cpc, row.cpa_bonus, row.cpa_penalty, row.total] for row in rows)
     return [
@@ -66,7 +66,7 @@ def breakdown_rows(rows: Sequence[BreakdownRow]) -> Rows:
     ]
 
 
-def balance_rows_with_sums(accounts: Sequence[AccountBalance]) -> Rows:
+def build_balance_rows_with_sums(accounts: Sequence[AccountBalance]) -> Rows:
     """Return a row of `BALANCE_COLUMNS` for each account and currency, then one sum for each currency."""
     rows: Rows = [(each.account, format_amount(each.balance), each.currency) for each in accounts]
     return [

@@ -1,6 +1,6 @@
 """The first two works of the demo as files, which also suit `aex lint` and `aex verify`.
 
-`summary/`: criteria, work, the first draft, its revision, and the agent's metadata. Its text is in the public domain:
+`summary/`: criteria, work, the first draft, its revision, and the agent's metadata. The text is in the public domain:
 Charles Darwin, On the Origin of Species (1859), chapter III, two paragraphs.
 `digits/`: criteria, work and a classifier's labels for 150 handwritten digits (UCI, 1998, from scikit-learn).
 """

@@ -84,7 +84,7 @@ def _read(option_name: str, path: str, name: str) -> bytes:
 
 
 def _parse(name: str, raw: bytes, suffix: str) -> Any:
-    """Parse JSON or YAML by the suffix. Without a known one, a text that starts with `{` or `[` is JSON."""
+    """Parse JSON or YAML by the suffix. For an unknown suffix, a text that starts with `{` or `[` is JSON."""
     is_json = suffix in _JSON or (suffix not in _YAML and raw.lstrip()[:1] in {b"{", b"["})
     try:
         return parse_strict_json(raw if is_json else encode_json_keeping_digits(parse_yaml(raw.decode())).encode())

@@ -129,7 +129,7 @@ class RawFiles:
 
 
 def parse_named_files(option_name: str, values: Sequence[str]) -> dict[str, Path]:
-    """Parse values of the form `NAME=FILE`, or `FILE` with its own name, to paths by name.
+    """Parse values of the form `NAME=FILE`, or `FILE` alone, to paths by name.
 
     `option_name`: the command line option, for messages. Raises `UserError` for a missing or too large file, and for a
     name that is given twice.
@@ -159,7 +159,7 @@ def _read_artifact(name: str, path: Path) -> Artifact:
 
 
 def read_reasoning(path: str | None) -> str | None:
-    """Return the text of the file at `path`; None for None.
+    """Return the text of the file at `path`; None if `path` is None.
 
     Raises `UserError` if it cannot be read or is too long.
     """

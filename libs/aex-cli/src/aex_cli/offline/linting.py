@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_cli.offline.documents import InputDocument
-from aex_cli.offline.jobs import NoVerdict, engine_job_limits, run_confined_job
+from aex_cli.offline.jobs import NoVerdict, build_engine_job_limits, run_confined_job
 from aex_cli.offline.work_files import (
     CRITERIA,
     FieldSource,
@@ -47,7 +47,8 @@ def lint_files(
 
     Without a work, missing evaluation data and science are no problems; without a budget there is no quote. Data need
     not be uploaded yet.
-    `only_known_verifiers`: if True, a work must name a verifier of the catalog; otherwise another one prints a note.
+    `only_known_verifiers`: if True, a work must name a verifier of the catalog. If False, an unknown name only prints
+    a note.
     Raises `UserError` for a file that holds neither criteria nor a work.
     """
     criteria_value, source = extract_criteria(criteria)
@@ -74,7 +75,7 @@ def _validate(
 ) -> WorkValidation:
     """Run the dry runs and return the validation: their problems, or else all warnings and the quote.
 
-    `warnings`: those of the linter. A failed dry run prints a note and adds nothing.
+    `warnings`: the linter's warnings. A failed dry run prints a note and adds nothing.
     """
     try:
         problems, dry_run_warnings = _dry_run(body, catalog)
@@ -93,7 +94,7 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     if metrics:
         payload |= {"evaluation": evaluation, "custom_metrics": metrics}
         found = run_confined_job(
-            CODE_JOB, payload, "running the custom code", engine_job_limits(_RUNS * len(metrics), catalog)
+            CODE_JOB, payload, "running the custom code", build_engine_job_limits(_RUNS * len(metrics), catalog)
         )
     elif read_references(evaluation):
         answer = run_confined_job(REFERENCE_JOB, {**payload, "evaluation": evaluation}, "scoring the reference")

@@ -67,7 +67,10 @@ def _load(name: str, request: OfflineRequest, catalog: Catalog) -> LoadedVerifie
 def apply_ruling(
     result: VerificationResult, ruling: VerifierRuling | None, request: OfflineRequest
 ) -> VerificationResult:
-    """Return the engine's result combined with the ruling, as for a contract; unchanged without a ruling."""
+    """Return the engine's result combined with the ruling, as for a contract.
+
+    If `ruling` is None, the result is unchanged.
+    """
     if ruling is None:
         return result
     criteria = request.trial.success_criteria

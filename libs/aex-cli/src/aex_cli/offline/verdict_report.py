@@ -41,7 +41,7 @@ def _summarize_gate(science: ScienceResult) -> str:
     return f"the science gate passes it with a warning: {warnings}" if warnings else "the science gate passes it"
 
 
-def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
+def build_claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
     """Return a row of `CLAIM_COLUMNS` for each claimed or recomputed name."""
     return [
         (
@@ -57,9 +57,9 @@ def claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
 
 
 def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str]]:
-    """Yield the science gate's reasons, violations, file problems and notes as label and text.
+    """Yield a label and a text for each finding of the science gate, except mismatches of claims.
 
-    Texts may hold line breaks and control characters from agents.
+    `build_claim_rows` returns the mismatches. Texts may hold line breaks and control characters from agents.
     """
     for reason in science.reasons:
         if reason.code not in {"value_mismatch", "domain_violation"}:
@@ -78,8 +78,8 @@ def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str
         yield "unchecked", f"no range covers {', '.join(science.examination.unchecked)}"
 
 
-def criterion_rows(result: VerificationResult) -> list[tuple[str, ...]]:
-    """Return a row of `VERDICT_COLUMNS` for each criterion. Its column `must` is yes if it is required."""
+def build_criterion_rows(result: VerificationResult) -> list[tuple[str, ...]]:
+    """Return a row of `VERDICT_COLUMNS` for each criterion. `must` is yes for a required criterion."""
     return [
         (
             each.metric,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aex_cli.offline.documents import InputDocument
-from aex_models.validation_messages import unknown_field_message
+from aex_models.validation_messages import format_unknown_field_message
 from aex_models.work import Problem, Work, WorkSubmission
 from aex_runtime.commandline import UserError
 
@@ -33,17 +33,17 @@ class FieldSources:
     parts: Mapping[str, FieldSource]
     work: FieldSource
 
-    def add_location(self, path: str, message: str) -> str:
-        """Return the message preceded by the file and JSON pointer from which the part at `path` comes.
+    def add_location(self, pointer: str, message: str) -> str:
+        """Return the message preceded by the file that holds the part, and by the part's JSON pointer.
 
-        If the work has no file, the option for it is added instead.
+        `pointer`: the part's JSON pointer in the request. If the work has no file, its option is appended instead.
         """
-        key, _, rest = path.removeprefix("/").partition("/")
+        key, _, rest = pointer.removeprefix("/").partition("/")
         source = self.parts.get(key, self.work)
         if source.document is None:
             return f"{message}; name the file with {source.option}" if source is self.work else message
-        pointer = path if source is self.work else source.pointer + (f"/{rest}" if rest else "")
-        return f"{source.document.name}{f' {pointer}' if pointer else ''}: {message}"
+        in_file = pointer if source is self.work else source.pointer + (f"/{rest}" if rest else "")
+        return f"{source.document.name}{f' {in_file}' if in_file else ''}: {message}"
 
 
 def extract_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
@@ -62,7 +62,7 @@ def extract_criteria(document: InputDocument) -> tuple[Any, FieldSource]:
 
 
 def extract_work_fields(document: InputDocument | None) -> dict[str, Any]:
-    """Return the fields of a work's document without those that services add; empty without a document.
+    """Return a work's fields, except the fields that services add; empty if `document` is None.
 
     Raises `UserError` if the document holds no mapping.
     """
@@ -78,5 +78,5 @@ def find_unknown_fields(work: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each unknown field of a work. Otherwise a mistyped name would be ignored."""
     for name in work:
         if name not in WorkSubmission.model_fields:
-            message = unknown_field_message((name,), WorkSubmission)
+            message = format_unknown_field_message((name,), WorkSubmission)
             yield Problem(path=f"/{name}", code="extra_forbidden", message=message)

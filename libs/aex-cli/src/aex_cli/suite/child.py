@@ -67,8 +67,8 @@ class ServiceProcess:
     async def start(cls, spec: ServiceSpec, specs: Sequence[ServiceSpec], launch: Launch) -> "ServiceProcess":
         """Start the module of `spec`, rotate its log, and return the process.
 
-        `specs`: all services of the suite, whose URLs the process gets. It inherits only the read end of its pipe, and
-        the descriptors of `launch`.
+        `specs`: all services of the suite, whose URLs the process gets. The process inherits only the read end of its
+        pipe, and the descriptors of `launch`.
         """
         log = launch.log_path(spec)
         log_start = rotate_large_log(log)

@@ -54,11 +54,11 @@ _POLL_S = 0.1
 
 
 @contextmanager
-def lock_suite(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
+def lock_data_directory(root: Path, notify: Callable[[str], None], drain_s: float = DRAIN_S) -> Iterator[int]:
     """Lock the data directory during the block, and yield the descriptor that services inherit.
 
-    If another suite runs on it, `UserError` with its process id is raised at once. If that suite was killed, its
-    services have `drain_s` seconds to end, and `notify` gets a message.
+    If another suite uses the directory, `UserError` with its process id is raised at once. If that suite was killed,
+    its services have `drain_s` seconds to end, and `notify` gets a message.
     """
     path = root / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

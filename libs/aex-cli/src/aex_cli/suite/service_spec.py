@@ -86,8 +86,8 @@ def build_process_environment(
 ) -> dict[str, str]:
     """Return `common` with the address of one process, the URLs of services and an instance name.
 
-    The URLs are those of the same replica. An instance name is set only for a store in the data directory, whose lock
-    makes it unique. Several suites may share another store.
+    The URLs are those of the same replica. An instance name is set only for a store in the data directory. The
+    directory's lock makes the name unique. Several suites may share another store.
     """
     return {
         **common,
@@ -99,7 +99,7 @@ def build_process_environment(
 
 
 def require_free_ports(specs: Sequence[ServiceSpec]) -> None:
-    """Raise `UserError` if ports are taken. It names them and suggests a free `--port-base`."""
+    """Raise `UserError` if ports are taken. The message names them and a free `--port-base`."""
     busy = [spec for spec in specs if not _is_bindable(spec.port)]
     if not busy:
         return

@@ -1,4 +1,4 @@
-"""Functions that build the call of each endpoint. Both clients offer them as methods, which send it."""
+"""Functions that build the call of each endpoint. Methods of both clients send these calls."""
 
 from aex_client.calls.governance import decide_hold, get_hold, get_profile, list_holds, list_rules
 from aex_client.calls.publisher import (

@@ -1,6 +1,6 @@
 """Functions that build calls of governance: holds, their decisions, fraud rules, agents' records."""
 
-from aex_client.call import Call, build_get, build_path, build_post, encode_json_body, unwrap_page_items
+from aex_client.call import Call, build_get, build_path, build_post, encode_json_body, unwrap_single_page
 from aex_client.endpoints import Service
 from aex_client.views import AgentProfileView, Page
 from aex_models.governance import Decision, Hold, HoldCause, HoldStatus, Rule
@@ -37,7 +37,7 @@ def decide_hold(hold_id: str, decision: Decision | str, reason: str) -> Call[Hol
 
 def list_rules() -> Call[tuple[Rule, ...]]:
     """Return all fraud rules with their thresholds."""
-    return unwrap_page_items(build_get(_GOVERNANCE, "/v1/rules", Page[Rule]))
+    return unwrap_single_page(build_get(_GOVERNANCE, "/v1/rules", Page[Rule]))
 
 
 def get_profile(agent_id: str, *, cursor: str | None = None, limit: int | None = None) -> Call[AgentProfileView]:

@@ -29,7 +29,7 @@ def validate_work(submission: Submission) -> Call[WorkValidation]:
 def list_work(
     *, status: WorkStatus | str | None = None, cursor: str | None = None, limit: int | None = None
 ) -> Call[Page[Work]]:
-    """List works, newest first: a consumer's own; for an agent, its own and all open ones."""
+    """List works, newest first. A consumer sees its own works, an agent its own and all open works."""
     return build_get(_PUBLISHER, "/v1/work", Page[Work], status=status, cursor=cursor, limit=limit)
 
 

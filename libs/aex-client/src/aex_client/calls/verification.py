@@ -13,7 +13,7 @@ from aex_client.call import (
     encode_claims,
     encode_json_body,
     encode_query,
-    unwrap_page_items,
+    unwrap_single_page,
 )
 from aex_client.endpoints import Service
 from aex_client.views import AttemptView, OutcomeView, Page, VerificationView
@@ -60,7 +60,7 @@ def submit_output(
 
     If the answer has no verdict yet, `get_attempt` returns it later. A `Decimal` among the claims keeps its digits.
     """
-    candidate = _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
+    candidate = _encode_candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
     body = _join(candidate)
     call = build_post(_VERIFICATION, build_path("/v1/contracts/{}/outputs", contract_id), AttemptView, body)
     return replace(call, query=encode_query({"wait_s": wait_s or None}), wait_s=wait_s)
@@ -96,11 +96,11 @@ def verify(
         "platform_latency_ms": platform_latency_ms,
     }
     parts = {name: encode_json_body(value) for name, value in own.items() if value is not None}
-    parts |= _candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
+    parts |= _encode_candidate(output, execution_metadata, claimed_metrics, claimed_values, reasoning, artifacts)
     return build_post(_VERIFICATION, "/v1/verify", VerificationView, _join(parts), uses_idempotency_key=False)
 
 
-def _candidate(
+def _encode_candidate(
     output: Any,
     execution_metadata: Mapping[str, Any] | None,
     claimed_metrics: Mapping[str, Any] | None,
@@ -143,7 +143,10 @@ def cancel_contract(contract_id: str) -> Call[Contract]:
 
 
 def decline_contract(contract_id: str) -> Call[Contract]:
-    """Decline a contract before its first candidate (its agent). It is cancelled and nothing is paid."""
+    """Decline a contract before its first candidate (the contract's agent).
+
+    The contract is cancelled and nothing is paid.
+    """
     return build_post(_VERIFICATION, build_path("/v1/contracts/{}/decline", contract_id), Contract)
 
 
@@ -202,12 +205,12 @@ def export_rollouts(
 
 def metrics_catalog() -> Call[tuple[MetricEntry, ...]]:
     """Return all metrics that a criterion may name."""
-    return unwrap_page_items(build_get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
+    return unwrap_single_page(build_get(_VERIFICATION, "/v1/metrics/catalog", Page[MetricEntry]))
 
 
 def domains() -> Call[tuple[Domain, ...]]:
     """Return all scientific domains that the platform knows, in order of their names."""
-    return unwrap_page_items(build_get(_VERIFICATION, "/v1/domains", Page[Domain]))
+    return unwrap_single_page(build_get(_VERIFICATION, "/v1/domains", Page[Domain]))
 
 
 def domain(name: str) -> Call[Domain]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.criteria import SuccessCriteria, SuccessCriterion, criterion_identity_key
+from aex_models.criteria import SuccessCriteria, SuccessCriterion, build_criterion_identity_key
 from aex_models.evaluation import EVALUATION_KEYS
 from aex_models.thresholds import MetricType
 from aex_models.validation_messages import format_suggestion
@@ -87,7 +87,7 @@ def _duplicates(listed: Sequence[SuccessCriterion | None]) -> Iterator[Problem]:
     for position, criterion in enumerate(listed):
         if (
             criterion is not None
-            and (first := first_of.setdefault(criterion_identity_key(criterion), position)) != position
+            and (first := first_of.setdefault(build_criterion_identity_key(criterion), position)) != position
         ):
             parts = f"metric {criterion.metric}, comparison and threshold"
             message = f"Criteria {first} and {position} are the same: {parts}"

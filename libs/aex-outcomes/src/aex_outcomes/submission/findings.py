@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.validation_messages import error_location, message_of
+from aex_models.validation_messages import build_error_location, message_of
 from aex_models.work import Problem
 from aex_outcomes.json_values import MISSING, join_pointer
 
@@ -71,7 +71,7 @@ def convert_validation_error(
 
 def _convert(error: Any, body: Any, root: str, model: Any) -> tuple[bool, Problem]:
     """Return the error as a problem, after True if its pydantic location has tags."""
-    location = error_location(error)
+    location = build_error_location(error)
     segments = _real_segments(location, body, missing=error["type"] == "missing")
     problem = Problem(path=root + join_pointer(*segments), code=error["type"], message=message_of(error, model))
     return len(segments) < len(location), problem

@@ -11,7 +11,7 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from aex_models.validation_messages import error_location, message_of
+from aex_models.validation_messages import build_error_location, message_of
 from aex_models.work import Problem
 from aex_runtime import errors
 from aex_runtime.blobs.port import BlobMissing, BlobTooLarge, BlobUnavailable
@@ -192,7 +192,7 @@ def validation_problems(
     for each in failures:
         kind = each["type"]
         message = "the value is not valid" if kind in _QUOTING_KINDS else message_of(each, body_model)
-        problems[Problem(path=_pointer(error_location(each), kind, body), code=kind, message=message)] = None
+        problems[Problem(path=_pointer(build_error_location(each), kind, body), code=kind, message=message)] = None
     return tuple(problems)[:MAX_PROBLEMS]
 
 

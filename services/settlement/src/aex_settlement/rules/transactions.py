@@ -14,7 +14,7 @@ from aex_models.settlement import (
     Settlement,
     TransactionKind,
     TransactionRequest,
-    sum_by_currency,
+    sum_micros_by_currency,
 )
 from aex_models.work import Problem
 
@@ -163,7 +163,7 @@ def _deposit_problems(posting: Posting) -> list[tuple[str, str, str]]:
 
 
 def _sum_problems(postings: tuple[Posting, ...]) -> list[Problem]:
-    sums = sum_by_currency(postings)
+    sums = sum_micros_by_currency(postings)
     if len(sums) > 1:
         found = [("mixed_currencies", f"One transaction has one currency; these have {', '.join(sorted(sums))}")]
     else:
