@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aex_governance.rules.case import FraudRule
-from aex_governance.rules.config import describe_expected_value, load_default_rule_configs
+from aex_governance.rules.config import describe_expected_value_if_invalid, load_default_rule_configs
 from aex_governance.rules.table import RULES
 from aex_models.frozen import read_attribute_docstrings
 from aex_outcomes.catalog import Catalog
@@ -65,7 +65,7 @@ def _thresholds() -> Iterator[Row]:
 def _type(name: str, default: Any) -> str:
     if isinstance(default, dict):
         return "mapping to [least, most]"
-    return "list of text" if isinstance(default, list) else str(describe_expected_value(name, default, None))
+    return "list of text" if isinstance(default, list) else str(describe_expected_value_if_invalid(name, default, None))
 
 
 def _default(value: Any) -> str:

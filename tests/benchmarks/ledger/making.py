@@ -22,7 +22,7 @@ from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.unit_of_work import Unit, UnitOfWork
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.post_transactions import reverse_settlement
-from aex_settlement.repository.ledger import SETTLEMENTS, create_transactions
+from aex_settlement.repository.ledger import SETTLEMENTS, create_unsealed_transactions
 from aex_settlement.rules.transactions import build_settlement_transaction
 from aex_settlement.sealer import seal_and_project
 from tests.benchmarks.harness import print_line
@@ -76,7 +76,9 @@ async def _write_batch(deps: Deps, settlements: Sequence[Settlement]) -> None:
     async def write(unit: Unit) -> None:
         for each in settlements:
             reason, actor = f"outcome of {each.contract_id}", "service:settlement"
-            create_transactions(unit, build_settlement_transaction(each, 1, each.cost, each.settled_at, reason, actor))
+            create_unsealed_transactions(
+                unit, build_settlement_transaction(each, 1, each.cost, each.settled_at, reason, actor)
+            )
             unit.create(SETTLEMENTS, key_of(each.contract_id), each)
 
     await deps.unit_of_work.run(write)

@@ -8,7 +8,7 @@ from aex_client import AnswerNotUnderstood, ConnectionFailed, Endpoints, Invalid
 from aex_client.calls import export_settlements
 from aex_client.views import BookingView
 from aex_models.audiences import Audience
-from aex_settlement.rules.export import FORMS, ExportFormat, visible_columns
+from aex_settlement.rules.export import EXPORT_ENCODERS, ExportFormat, visible_columns
 from aex_settlement.rules.transactions import build_settlement_transaction
 from tests.libs.client.platform import Both, served
 from tests.libs.client.streams import Connection, Script
@@ -21,7 +21,7 @@ def a_file(many: int, audience: Audience = Audience.FINANCE) -> bytes:
     booking = build_settlement_transaction(
         settlement, 1, settlement.cost, NOON, "outcome\u2028out_1", "service:settlement"
     )
-    return FORMS[ExportFormat.JSONL].rows(visible_columns(audience), [booking] * many)
+    return EXPORT_ENCODERS[ExportFormat.JSONL].rows(visible_columns(audience), [booking] * many)
 
 
 def export(many: int, **changes: Any) -> Connection:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aex_governance.handlers.validate_outcome import validate_outcome
-from aex_governance.repository import PROFILES, RECENT, iterate_by_key_prefix, projected_key
+from aex_governance.repository import PROFILES, RECENT, iterate_pages_by_key_prefix, projected_key
 from aex_governance.rules.projection_merging import sum_tallies
 from aex_models.governance import Action
 from aex_runtime.store.firestore import FirestoreStore
@@ -84,11 +84,13 @@ async def test_concurrent_outcomes_of_an_agent_are_counted_once(processes: Seque
     )
     assert {each.action for each in answers} == {Action.ALLOW}
     store = processes[0].deps.store
-    own = [each async for page in iterate_by_key_prefix(store, PROFILES, projected_key(1, "")) for each in page]
+    own = [each async for page in iterate_pages_by_key_prefix(store, PROFILES, projected_key(1, "")) for each in page]
     tally = sum_tallies(each.record.tally for each in own)
     assert tally.decisions == {"allow": AT_ONCE}
     assert sum(tally.histograms["accuracy"].counts.values()) == AT_ONCE
-    shards = [each.record async for page in iterate_by_key_prefix(store, RECENT, projected_key(1, "")) for each in page]
+    shards = [
+        each.record async for page in iterate_pages_by_key_prefix(store, RECENT, projected_key(1, "")) for each in page
+    ]
     by_party = Counter[str | None]()
     for each in shards:
         by_party[each.consumer_id] += sum(each.minutes.values())

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from aex_cli.main import run_command_line
-from aex_governance.repository import read_projection_head
+from aex_governance.repository import read_projection_generations
 from aex_runtime.clock import WallClock
 from aex_runtime.files import open_data_dir
 from aex_runtime.generations import LEASE
@@ -137,7 +137,7 @@ async def _kill_repeatedly(data_dir: Path) -> None:
     kills = 0
     for _ in range(20):  # a rebuild that ends before it is killed counts for nothing
         process = _start_rebuild(data_dir)
-        while (await read_projection_head(store)).building is None and process.poll() is None:  # noqa: ASYNC110 another process
+        while (await read_projection_generations(store)).building is None and process.poll() is None:  # noqa: ASYNC110 another process
             await asyncio.sleep(0.002)
         process.kill()
         kills += await asyncio.to_thread(process.wait) == -signal.SIGKILL

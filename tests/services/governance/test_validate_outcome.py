@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from aex_governance.handlers.history import append_outcome_to_log
+from aex_governance.handlers.history import append_outcome_to_log_and_projections
 from aex_governance.repository import (
-    HEAD,
-    HEAD_KEY,
+    GENERATIONS,
+    GENERATIONS_KEY,
     OUTCOMES,
     PROFILES,
     VALIDATIONS,
-    ProjectionHead,
-    iterate_by_key_prefix,
-    read_projection_head,
+    ProjectionGenerations,
+    iterate_pages_by_key_prefix,
+    read_projection_generations,
 )
 from aex_governance.rules.config import load_rule_configs
 from aex_governance.rules.projection_documents import ValidationRecord
@@ -203,11 +203,11 @@ async def test_long_text_is_read_in_a_thread(process: Process, where: str) -> No
 async def test_outcome_is_logged_and_counted_once(process: Process) -> None:
     record = outcome_record("ctr_1", ContractStatus.EXPIRED)
     for _ in range(3):
-        await append_outcome_to_log(process.deps, OutcomeVerified(outcome=record))
+        await append_outcome_to_log_and_projections(process.deps, OutcomeVerified(outcome=record))
     stored = await OUTCOMES.get(process.deps.store, key_of("ctr_1"))
     assert stored is not None
     assert (stored.record.generations, stored.document.version) == ((1,), 1)
-    (page,) = [page async for page in iterate_by_key_prefix(process.deps.store, PROFILES, "1-")]
+    (page,) = [page async for page in iterate_pages_by_key_prefix(process.deps.store, PROFILES, "1-")]
     assert [each.record.tally.final_statuses for each in page] == [{"expired": 1}]
 
 
@@ -219,10 +219,14 @@ class Rebuilding(MemoryStore):
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         if self.left:
             self.left -= 1
-            head = await read_projection_head(self)
+            generations = await read_projection_generations(self)
 
             async def replace(transaction: Transaction) -> None:
-                transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(ProjectionHead(reading=head.reading + 1)))
+                transaction.put(
+                    GENERATIONS.collection,
+                    GENERATIONS_KEY,
+                    *GENERATIONS.encode(ProjectionGenerations(reading=generations.reading + 1)),
+                )
 
             await super().transact(replace)
         return await super().transact(fn)

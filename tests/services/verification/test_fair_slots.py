@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_verification.fair_slots import FairSlots, GaveWay
+from aex_verification.fair_slots import FairSlots, NoSlot
 from tests.services.verification.virtual_time import in_virtual_time
 
 
@@ -60,7 +60,7 @@ async def test_newest_wait_of_the_longest_queue_gives_way() -> None:
     callers = Callers(FairSlots(2, 2))
     tasks = [callers.start(caller) for caller in "aaaabc"]
     results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(each) for each in results] == [type(None)] * 2 + [GaveWay] * 2 + [type(None)] * 2
+    assert [type(each) for each in results] == [type(None)] * 2 + [NoSlot] * 2 + [type(None)] * 2
     assert Counter(callers.started) == {"a": 2, "b": 1, "c": 1}
     assert not callers.slots.in_use
 

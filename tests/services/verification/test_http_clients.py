@@ -149,7 +149,7 @@ async def test_missing_token_is_an_unavailable_service() -> None:
             with pytest.raises(GovernanceUnavailable):
                 await governance.validate(REQUEST)
     assert caught.value.code == "work_publisher_unreachable"
-    assert not breaker.allow()
+    assert not breaker.try_start_call()
 
 
 @given(number=st.integers(-(10**21), 10**21) | st.floats(allow_nan=False, allow_infinity=False))
@@ -169,13 +169,13 @@ def test_unreported_probe_expires() -> None:
     watch = Watch()
     breaker = CircuitBreaker(TRY_S, watch)
     for _ in range(FAILURES):
-        assert breaker.allow()
+        assert breaker.try_start_call()
         breaker.record_failure()
     watch.now += PAUSE_S
-    assert breaker.allow()
-    assert not breaker.allow()
+    assert breaker.try_start_call()
+    assert not breaker.try_start_call()
     watch.now += TRY_S
-    assert breaker.allow()
+    assert breaker.try_start_call()
 
 
 @given(waited_s=st.floats(0, 1e6), jitter=st.floats(0, 0.999))

@@ -138,7 +138,7 @@ async def test_job_that_finds_the_last_wait_taken_is_resumed_at_once() -> None:
     with ExitStack() as slot:
         assert jobs.try_acquire("globex", slot)
         for key in ("att_1", "att_2"):  # both had room a moment ago
-            jobs.add(job(key))
+            jobs.start(job(key))
         await asyncio.sleep(1)
         assert (resumed, "att_1" in jobs, "att_2" in jobs) == ({"att_2": 1}, True, False)
 
@@ -210,7 +210,7 @@ async def fail(*_: object) -> None:
 async def test_failed_job_is_logged_without_its_message() -> None:
     jobs = SlowJobs()
     with capture_logs() as logs:
-        jobs.add(SlowJob("att_1", "acme", "job", fail, nothing))
+        jobs.start(SlowJob("att_1", "acme", "job", fail, nothing))
         await until(lambda: "att_1" not in jobs)
     assert (logs[-1]["event"], logs[-1]["job"]) == ("slow_job_failed", "att_1")
     assert "canary" not in str(logs)
@@ -225,10 +225,10 @@ async def test_job_that_cannot_be_resumed_is_logged_at_the_stop() -> None:
         assert jobs.try_acquire("globex", slot)
         background = asyncio.create_task(jobs.run())
         await asyncio.sleep(0)
-        jobs.add(SlowJob("att_1", "acme", "job", wait, fail))
+        jobs.start(SlowJob("att_1", "acme", "job", wait, fail))
         background.cancel()
         await asyncio.gather(background, return_exceptions=True)
-        jobs.add(SlowJob("att_2", "acme", "job", nothing, fail))
+        jobs.start(SlowJob("att_2", "acme", "job", nothing, fail))
         await until(lambda: "att_2" not in jobs)
     assert [(each["event"], each["job"]) for each in logs] == [("slow_job_not_resumed", f"att_{at}") for at in (1, 2)]
     assert not any(key in jobs for key in ("att_1", "att_2"))

@@ -7,13 +7,13 @@ from aex_models.contract import AwardRequest, Candidate, ContractStatus
 from aex_models.governance import Party
 from aex_models.work import WorkAnswer
 from aex_runtime.identity.principals import Principal
-from aex_verification.handlers.artifacts import make_uploads as artifacts_of
+from aex_verification.handlers.artifacts import make_upload_store as artifacts_of
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.rules.records import ContractRow
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
 from aex_work_publisher.handlers.submit_work import Body, submit_work
-from aex_work_publisher.handlers.submit_work import make_uploads as data_of
+from aex_work_publisher.handlers.submit_work import make_upload_store as data_of
 from tests.simulation.actions.random_works import ExpectedContract, OpenWork, random_candidate, random_work
 from tests.simulation.actions.requests import retry_until_answered
 from tests.simulation.actions.science import make_file_reference, random_science, upload_file

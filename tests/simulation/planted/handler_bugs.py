@@ -10,7 +10,7 @@ from aex_models.governance import Action, ValidationDecision, ValidationRequest
 from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository.ledger import create_transactions
+from aex_settlement.repository.ledger import create_unsealed_transactions
 from aex_settlement.rules.settlements import recompute_cost
 from aex_settlement.rules.transactions import settlement_postings
 from aex_verification.deps import Deps
@@ -100,7 +100,7 @@ def _post_repeated_events(service: "Service", handlers: Handlers) -> Handlers:
                 postings=settlement_postings(cost, outcome.consumer_id, outcome.agent_id),
                 occurred_at=unit.now,
             )
-            create_transactions(unit, transaction)
+            create_unsealed_transactions(unit, transaction)
 
         if event.id in seen:
             await service.unit_of_work.run(post)

@@ -4,7 +4,7 @@ from collections.abc import Set
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from aex_governance.repository import HEAD, OUTCOMES, VALIDATIONS
+from aex_governance.repository import GENERATIONS, OUTCOMES, VALIDATIONS
 from aex_governance.repository import TABLES as MEMORY
 from aex_runtime.store.table import Table
 from aex_settlement.repository.journal import BATCHES
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _OF_BOOKS: tuple[Table[Any], ...] = (BATCHES, STATES, *chain.from_iterable(BOOKS.values()))
-_OF_MEMORY: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, HEAD, *MEMORY.values())
+_OF_MEMORY: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, GENERATIONS, *MEMORY.values())
 _BOOKS = frozenset(table.collection.name for table in _OF_BOOKS)
 _MEMORY = frozenset(table.collection.name for table in _OF_MEMORY)
 

@@ -99,13 +99,13 @@ HOLDS_OF_RULES = Table(Collection("governance-holds-of-rules", tuple(_queue_inde
 HOLD_TRACES = Table(Collection("governance-hold-traces"), HoldTrace)
 
 
-HEAD_KEY = "head"
+GENERATIONS_KEY = "head"
 BY_KEY = (Index(),)
 """Index by document key, which every store has anyway."""
 PAGE = 100
 
 
-class ProjectionHead(Frozen):
+class ProjectionGenerations(Frozen):
     """Numbers of the generation that is read and, during a rebuild, of the one being built."""
 
     reading: int = 1
@@ -114,12 +114,12 @@ class ProjectionHead(Frozen):
     """Generation that a rebuild fills; None if there is no rebuild."""
 
     @property
-    def generations(self) -> tuple[int, ...]:
+    def in_use(self) -> tuple[int, ...]:
         """Return the generations to which each new record of the log is added: one, or two during a rebuild."""
         return (self.reading,) if self.building is None else (self.reading, self.building)
 
 
-HEAD = Table(Collection("governance-projection"), ProjectionHead)
+GENERATIONS = Table(Collection("governance-projection"), ProjectionGenerations)
 PROFILES = Table(Collection("governance-profiles", BY_KEY), ProfileShard)
 DOMAINS = Table(Collection("governance-domains", BY_KEY), DomainShard)
 RECENT = Table(Collection("governance-paces", BY_KEY), RecentShard)
@@ -140,16 +140,18 @@ def projected_key(generation: int, key: str) -> str:
     return f"{generation}-{key}"
 
 
-async def read_projection_head(reader: Reader) -> ProjectionHead:
+async def read_projection_generations(reader: Reader) -> ProjectionGenerations:
     """Return the stored generation numbers.
 
     Before the first rebuild generation 1 is read and none is built.
     """
-    found = await HEAD.get(reader, HEAD_KEY)
-    return found.record if found else ProjectionHead()
+    found = await GENERATIONS.get(reader, GENERATIONS_KEY)
+    return found.record if found else ProjectionGenerations()
 
 
-async def iterate_by_key_prefix(store: Store, table: Table[M], prefix: str) -> AsyncGenerator[list[Stored[M]], None]:
+async def iterate_pages_by_key_prefix(
+    store: Store, table: Table[M], prefix: str
+) -> AsyncGenerator[list[Stored[M]], None]:
     """Yield pages of the documents whose keys begin with the prefix, in the order of keys."""
     after = prefix
     while True:
@@ -206,6 +208,14 @@ def rebuild_mark_key(generation: int, log: str) -> str:
     return f"{generation}-{log}"
 
 
-_ALL: tuple[Table[Any], ...] = (VALIDATIONS, OUTCOMES, HOLDS, HOLDS_OF_RULES, HOLD_TRACES, HEAD, *TABLES.values())
+_ALL: tuple[Table[Any], ...] = (
+    VALIDATIONS,
+    OUTCOMES,
+    HOLDS,
+    HOLDS_OF_RULES,
+    HOLD_TRACES,
+    GENERATIONS,
+    *TABLES.values(),
+)
 COLLECTIONS = tuple(table.collection for table in (*_ALL, REBUILD_MARKS))
 """Every collection of the service, from which Firestore's index file is generated."""

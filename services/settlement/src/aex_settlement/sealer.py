@@ -40,7 +40,7 @@ class WakeupEvent:
         """Wake the sealer. Called on the event loop."""
         self._event.set()
 
-    async def wait(self, timeout_s: float) -> bool:
+    async def wait_and_clear(self, timeout_s: float) -> bool:
         """Wait until the event is set, and clear it; return False after the timeout."""
         try:
             async with asyncio.timeout(timeout_s):
@@ -99,7 +99,7 @@ class Sealer:
     async def run(self) -> None:
         """Compete for the lease and, while holding it, seal and project until cancelled.
 
-        An outage or a damaged journal is logged, with an alarm for the latter, and retried.
+        After an outage, or if the journal is damaged, it logs the error and retries. Damage is logged with an alarm.
         """
         await self._election.run(self._seal_with_lease)
 
@@ -153,7 +153,7 @@ class Sealer:
                 delay_s = retries.count_failure_and_get_delay_s()
                 _log_failure(error, delay_s)
                 await asyncio.sleep(delay_s)
-            if await self._wakeup.wait(self._policy.poll.total_seconds()):
+            if await self._wakeup.wait_and_clear(self._policy.poll.total_seconds()):
                 await asyncio.sleep(max(self._policy.gather.total_seconds(), rested_at - _loop_time()))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aex_outcomes.confinement.fair_queue import FairQueue
 
 
-class GaveWay(Exception):
+class NoSlot(Exception):
     """Error of a wait that ended without a slot, because callers with fewer waits have precedence."""
 
 
@@ -56,15 +56,15 @@ class FairSlots:
     async def acquire(self, caller: str, slot: ExitStack) -> None:
         """Wait for a slot, and take it until the exit stack `slot` is closed.
 
-        Raises `GaveWay` if too many wait already, or if this wait is displaced by a caller with fewer waits.
+        Raises `NoSlot` if too many wait already, or if this wait is displaced by a caller with fewer waits.
         """
         if self.try_acquire(caller, slot):
             return
         if not self.may_wait(caller):
-            raise GaveWay
+            raise NoSlot
         displaced = self._waiting.displace_newest_if_full()
         if displaced is not None and not displaced.turn.done():
-            displaced.turn.set_exception(GaveWay())
+            displaced.turn.set_exception(NoSlot())
         wait = _Wait(caller, asyncio.get_running_loop().create_future())
         self._waiting.put(caller, wait)
         try:

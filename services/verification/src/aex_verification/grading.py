@@ -21,7 +21,7 @@ from aex_verification.ports import (
     TrialRequest,
     TrialUnavailable,
 )
-from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_findings
+from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_trial_findings
 from aex_verification.rules.records import GovernanceFacts
 from aex_verification.rules.verdicts import count_max_custom_runs, custom_time_limit_s, lacks_sandbox
 
@@ -101,7 +101,7 @@ class ConfinedGrader:
         try:
             with trace_step("try work"):
                 answer = await self._try(request)
-            return parse_findings(answer)
+            return parse_trial_findings(answer)
         except (JobTimeout, JobCrashed, UnreadableFindings) as error:
             raise TrialLost(type(error).__name__) from None
         except JobFailed as error:  # its message may quote the data

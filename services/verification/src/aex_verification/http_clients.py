@@ -34,7 +34,7 @@ _RETRYABLE = frozenset({401, 403, 408, 429, 502, 503, 504})
 class CircuitBreaker:
     """Circuit breaker that allows one probing call at a time while a service does not answer.
 
-    So an unavailable service does not block all handlers.
+    An unavailable service therefore does not block all handlers.
     """
 
     def __init__(self, call_timeout_s: float, monotonic: Callable[[], float]) -> None:
@@ -45,8 +45,11 @@ class CircuitBreaker:
         self._call_timeout_s, self._monotonic = call_timeout_s, monotonic
         self._failures, self._next_call_at = 0, 0.0
 
-    def allow(self) -> bool:
-        """Return whether a call may start now. The caller then records success or failure."""
+    def try_start_call(self) -> bool:
+        """Return whether a call may start now; if so, the caller must record its success or failure.
+
+        While the circuit is open, True also blocks further calls until the result of this one is recorded.
+        """
         if self._failures < FAILURES:
             return True
         now = self._monotonic()
@@ -80,7 +83,7 @@ class HttpGovernance:
         Raises `GovernanceUnavailable`, also while the circuit is open, and `GovernanceRefused` for an answer without a
         readable decision.
         """
-        if not self._breaker.allow():
+        if not self._breaker.try_start_call():
             raise GovernanceUnavailable("not called: the circuit is open")
         started, label = time.perf_counter(), UNAVAILABLE
         try:

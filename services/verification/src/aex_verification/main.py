@@ -85,7 +85,9 @@ def create_app(
         required_parts={"workers": lambda: resources.candidates.missing},
         optional_parts={"sandbox": lambda: resources.sandbox.missing},
         gauges=[
-            GaugeSpec("aex_sandbox_up", "1 if custom metrics are computed here, else 0", resources.sandbox.is_up),
+            GaugeSpec(
+                "aex_sandbox_up", "1 if custom metrics are computed here, else 0", resources.sandbox.read_up_gauge
+            ),
             GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.subscribers.count),
         ],
         measures=(*MEASURES, times.seconds),

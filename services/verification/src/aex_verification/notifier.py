@@ -1,4 +1,4 @@
-"""Waiting for a change of a record, which this process announces or a poll discovers."""
+"""Waiting for a change of a record, until this process announces the change or a poll finds it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

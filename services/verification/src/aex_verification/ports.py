@@ -107,7 +107,8 @@ class Examiner(Protocol):
     async def examine_with_retries(self, request: ExaminationRequest) -> Examination:
         """Compare claims with raw data and return the findings; unreadable files are findings too.
 
-        Raises `ExaminationLost` if the platform fails.
+        If files make workers fail, the comparison is repeated without the agent's files, then without any. Raises
+        `ExaminationLost` if the platform fails.
         """
 
 

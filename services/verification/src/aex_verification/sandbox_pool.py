@@ -66,7 +66,7 @@ class SandboxPool:
         await self._close()
         self.missing = OFF
 
-    async def is_up(self) -> float:
+    async def read_up_gauge(self) -> float:
         """Return 1 if custom code can run, else 0, for a gauge."""
         return float(self.missing is None)
 
@@ -112,7 +112,7 @@ class SandboxPool:
         return self._pool
 
     async def _supervise(self, new_pool: Callable[[], StartedPool]) -> None:
-        """Test new pools until one passes, then wait until it is suspected; repeat until cancelled."""
+        """Test new pools until one passes, then wait until it is marked unhealthy; repeat until cancelled."""
         await asyncio.sleep(self._policy.start_after.total_seconds())
         failures = 0
         while True:

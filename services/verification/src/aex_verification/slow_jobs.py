@@ -13,7 +13,7 @@ import structlog
 
 from aex_runtime.logs import describe_failure, exception_chain
 from aex_runtime.telemetry import current_trace_context, resume_trace
-from aex_verification.fair_slots import FairSlots, GaveWay
+from aex_verification.fair_slots import FairSlots, NoSlot
 
 SLOTS = 6
 """Slow jobs in progress at once: fewer than the handlers of events and timers, so that other contracts continue."""
@@ -64,8 +64,8 @@ class SlowJobs:
         """Return whether a further job of the consumer may wait in memory."""
         return not self._is_stopping and self._slots.may_wait(consumer_id)
 
-    def add(self, job: SlowJob) -> None:
-        """Start a task in which the job waits for a slot and runs; do nothing if it was added before.
+    def start(self, job: SlowJob) -> None:
+        """Start a task in which the job waits for a slot and runs; do nothing if it was started before.
 
         If too many jobs wait, or the process stops, the job's timer is made to fire instead.
         """
@@ -95,7 +95,7 @@ class SlowJobs:
                 self._started[job.key].has_slot = True
                 with resume_trace(trace, job.name):
                     await job.run(slot)
-        except GaveWay:
+        except NoSlot:
             _log.info("slow_job_displaced", job=job.key)
             self._forget(job)  # so that its timer does not find it here
             await _resume(job)

@@ -68,7 +68,7 @@ class Spool:
         self._slots = FairSlots(at_once, _MAX_WAITING)
 
     async def __aenter__(self) -> Self:
-        await _in_thread(remove_leftovers, self._parent)
+        await _in_thread(remove_leftover_folders, self._parent)
         return self
 
     async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -143,7 +143,7 @@ class _JobFiles:
         return str(self._folder / secrets.token_hex(16))
 
 
-def remove_leftovers(parent: Path) -> None:
+def remove_leftover_folders(parent: Path) -> None:
     """Delete the folders that ended processes of this user left in `parent`."""
     for folder in (*parent.glob(f"{_PREFIX}*"), *parent.glob(f"{_UNLOCKED}*")):
         try:

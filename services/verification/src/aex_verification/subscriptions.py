@@ -15,7 +15,7 @@ from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import open_awarded_contract
 from aex_verification.handlers.check_work import run_work_check
-from aex_verification.handlers.close import expire_contract
+from aex_verification.handlers.close import end_contract_after_deadline
 from aex_verification.handlers.conclude import conclude_contract, record_payment
 from aex_verification.handlers.hold_decisions import apply_hold_decision
 from aex_verification.handlers.save_contract import CHECK, CONCLUDE, DEADLINE, VERIFY
@@ -55,7 +55,7 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
     """Return the handler of each kind of timer, by its name."""
 
     async def deadline(timer: Timer) -> None:
-        await expire_contract(deps, timer.subject)
+        await end_contract_after_deadline(deps, timer.subject)
 
     async def verify(timer: Timer) -> None:
         if is_in_progress(deps, timer.subject):

@@ -23,7 +23,7 @@ from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.award_work import award_work, cancel_work, claim_work
 from aex_work_publisher.handlers.read_work import get_award, get_award_event_and_trace, get_work, list_works
 from aex_work_publisher.handlers.submit_work import Body as Submitted
-from aex_work_publisher.handlers.submit_work import find_own_upload_size, make_uploads, submit_work, validate_work
+from aex_work_publisher.handlers.submit_work import find_own_upload_size, make_upload_store, submit_work, validate_work
 
 
 class WorkPage(BaseModel):
@@ -52,7 +52,7 @@ def routes(deps: Deps) -> APIRouter:
     _award_routes(router, deps)
     consumers = Allow("consumer")
     return join_routers(
-        router, artifact_routes(make_uploads(deps), consumers, consumers, partial(find_own_upload_size, deps))
+        router, artifact_routes(make_upload_store(deps), consumers, consumers, partial(find_own_upload_size, deps))
     )
 
 

@@ -3,7 +3,7 @@
 import random
 from datetime import timedelta
 
-from aex_governance.handlers.history import append_outcome_to_log
+from aex_governance.handlers.history import append_outcome_to_log_and_projections
 from aex_models.contract import ContractStatus
 from aex_models.events import OutcomeVerified
 from aex_models.governance import ValidationRequest
@@ -47,4 +47,4 @@ async def live_through(kit: Process, first: int, end: int) -> None:
     for number in range(first, end):
         await kit.validate(a_request(number))
         kit.clock.advance(timedelta(seconds=30))
-        await append_outcome_to_log(kit.deps, an_outcome(number))
+        await append_outcome_to_log_and_projections(kit.deps, an_outcome(number))

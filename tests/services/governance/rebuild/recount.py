@@ -2,7 +2,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS, read_projection_head
+from aex_governance.repository import OUTCOMES, TABLES, VALIDATIONS, read_projection_generations
 from aex_governance.rules.projection_documents import LogRecord, OutcomeEntry, ProfileShard
 from aex_governance.rules.projection_increments import apply_increment, compute_increments
 from aex_runtime.store.port import Query, Store
@@ -36,17 +36,17 @@ async def stored(store: Store) -> Mapping[int, Projections]:
 
 
 async def check_complete(store: Store) -> None:
-    head = await read_projection_head(store)
-    assert head.building is None
+    generations = await read_projection_generations(store)
+    assert generations.building is None
     records, documents = await logged(store), await stored(store)
     expected = recounted(records)
-    assert documents == ({head.reading: expected} if expected else {})
-    _check_by_hand(records, documents.get(head.reading, {}))
+    assert documents == ({generations.reading: expected} if expected else {})
+    _check_by_hand(records, documents.get(generations.reading, {}))
 
 
 async def check_read(store: Store) -> None:
     """Check the generation that is read; another one may exist."""
-    reading = (await read_projection_head(store)).reading
+    reading = (await read_projection_generations(store)).reading
     records, documents = await logged(store), (await stored(store)).get(reading, {})
     assert documents == recounted(records), "governance's projections are not what the log comes to"
     _check_by_hand(records, documents)

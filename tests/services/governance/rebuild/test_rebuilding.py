@@ -12,7 +12,7 @@ from aex_governance.repository import (
     OUTCOMES,
     REBUILD_MARKS,
     VALIDATIONS,
-    read_projection_head,
+    read_projection_generations,
     rebuild_mark_key,
 )
 from aex_governance.rules.projection_documents import LogRecord, ValidationRecord
@@ -101,7 +101,7 @@ async def test_killed_rebuild_keeps_the_old_generation_and_is_resumed(kit: Proce
 async def test_repeatedly_killed_rebuild_completes(kit: Process, fate: str) -> None:
     await live_through(kit, 0, 30)
     attempts = 0
-    while (await read_projection_head(kit.deps.store)).reading == 1:
+    while (await read_projection_generations(kit.deps.store)).reading == 1:
         attempts += 1
         assert attempts < 60, "it never got through"
         with pytest.raises(Crash):
@@ -165,7 +165,7 @@ async def test_stalled_rebuild_writes_nothing_after_another_took_over(kit: Proce
     with pytest.raises(Exception, match="rebuild"):
         await rebuild(kit, HookedStore(kit.deps.store, overtaken))
     await check_complete(kit.deps.store)
-    assert (await read_projection_head(kit.deps.store)).reading == 2
+    assert (await read_projection_generations(kit.deps.store)).reading == 2
 
 
 async def test_rebuild_reports_progress(kit: Process) -> None:

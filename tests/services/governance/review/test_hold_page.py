@@ -2,7 +2,7 @@
 
 import re
 
-from aex_governance.handlers.history import append_outcome_to_log
+from aex_governance.handlers.history import append_outcome_to_log_and_projections
 from aex_governance.handlers.read_holds import MAX_PROFILE_DOMAINS
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_models.contract import ContractStatus
@@ -121,7 +121,7 @@ async def test_page_has_the_agents_profile(client: Client) -> None:
         await validate_outcome(
             client.deps, validation_request(attempt_id=f"att_h{number}", contract_id=f"ctr_h{number}")
         )
-        await append_outcome_to_log(
+        await append_outcome_to_log_and_projections(
             client.deps, OutcomeVerified(outcome=outcome_record(f"ctr_h{number}", ContractStatus.EXPIRED))
         )
     hold = await client.hold(1, make_flag())

@@ -3,7 +3,12 @@
 import re
 from urllib.parse import parse_qsl
 
-from aex_governance.handlers.read_holds import HoldFilter, find_next_waiting_hold, list_queue, summarize_waiting_holds
+from aex_governance.handlers.read_holds import (
+    HoldFilter,
+    find_next_waiting_hold,
+    list_hold_queue,
+    summarize_waiting_holds,
+)
 from aex_models.audiences import Audience
 from aex_models.governance import Hold, HoldCause, HoldStatus
 from aex_runtime.http.large_pages import LargePages
@@ -37,7 +42,7 @@ def page_after(after: tuple[Scalar, str] | None, limit: int) -> PageRequest:
 
 async def contracts(client: Client, **fields: object) -> list[str]:
     page = page_after(None, 50)
-    found = await list_queue(client.deps, HoldFilter(**fields), page)  # type: ignore[arg-type]  # a test's fields
+    found = await list_hold_queue(client.deps, HoldFilter(**fields), page)  # type: ignore[arg-type]  # a test's fields
     return [each.contract_id for each in found.items]
 
 
@@ -60,7 +65,7 @@ async def test_pages_have_no_gap_and_no_repetition(client: Client) -> None:
     for rule in (None, "velocity"):
         listed, after = [], None
         for size in (2, 2, 2, 1):
-            found = await list_queue(client.deps, HoldFilter(rule=rule), page_after(after, 2))
+            found = await list_hold_queue(client.deps, HoldFilter(rule=rule), page_after(after, 2))
             assert len(found.items) == size
             listed += [each.contract_id for each in found.items]
             after = found.after

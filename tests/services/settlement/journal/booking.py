@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aex_models.corrections import Booking
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.repository.ledger import create_transactions
+from aex_settlement.repository.ledger import create_unsealed_transactions
 from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
 from tests.services.settlement.ledger_kit import LedgerKit
 
@@ -96,7 +96,7 @@ async def book(ledger: LedgerKit, *drawn: Drawn | LedgerTransaction) -> list[Led
 
         async def post(unit: Unit, each: Drawn | LedgerTransaction = each) -> LedgerTransaction:
             transaction = each if isinstance(each, LedgerTransaction) else transaction_of(each, unit.now)
-            create_transactions(unit, transaction)
+            create_unsealed_transactions(unit, transaction)
             return transaction
 
         posted.append(await ledger.deps.unit_of_work.run(post))
@@ -108,7 +108,7 @@ async def book_together(ledger: LedgerKit, contracts: range) -> None:
 
     async def post(unit: Unit) -> None:
         for contract in contracts:
-            create_transactions(unit, transaction_of(Settled(contract), unit.now))
+            create_unsealed_transactions(unit, transaction_of(Settled(contract), unit.now))
 
     await ledger.deps.unit_of_work.run(post)
 

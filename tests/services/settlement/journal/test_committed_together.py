@@ -13,7 +13,11 @@ from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
-from aex_settlement.repository.ledger import TRANSACTIONS, create_transactions, iterate_settlement_transactions
+from aex_settlement.repository.ledger import (
+    TRANSACTIONS,
+    create_unsealed_transactions,
+    iterate_settlement_transaction_pages,
+)
 from aex_settlement.rules.batching import MAX_TRANSACTIONS
 from aex_settlement.rules.projections import next_even_micros
 from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
@@ -36,7 +40,7 @@ async def correct(ledger: LedgerKit, contract_id: str) -> None:
 
 
 async def exported(ledger: LedgerKit, until: int | None = None) -> list[str]:
-    pages = iterate_settlement_transactions(ledger.deps.store, {}, Period(None, until))
+    pages = iterate_settlement_transaction_pages(ledger.deps.store, {}, Period(None, until))
     return [each.id async for page in pages for each in page]
 
 
@@ -124,7 +128,7 @@ async def test_where_one_half_is_not_as_it_was_committed_both_wait(
 
 async def test_transaction_behind_another_leader_is_refused(ledger: LedgerKit) -> None:
     async def both(unit: Unit) -> None:
-        create_transactions(unit, one, other)
+        create_unsealed_transactions(unit, one, other)
 
     one, other = drawn(1), drawn(2)
     with pytest.raises(ValueError, match=f"{other.id} is sealed behind {other.id}, not behind {one.id}"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aex_models.audiences import Audience
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
-from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat, format_micros, visible_columns
+from aex_settlement.rules.export import COLUMNS, EXPORT_ENCODERS, ExportFormat, format_micros, visible_columns
 from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.services.settlement.outcomes import NOON, a_settlement
 
@@ -23,13 +23,16 @@ def a_booking(reason: str = "outcome out_1", **changes: Any) -> LedgerTransactio
 
 
 def csv_rows(*bookings: LedgerTransaction) -> list[dict[str, str]]:
-    form = FORMS[ExportFormat.CSV]
-    text = (form.head(COLUMNS) + form.rows(COLUMNS, bookings)).decode()
+    encoder = EXPORT_ENCODERS[ExportFormat.CSV]
+    text = (encoder.head(COLUMNS) + encoder.rows(COLUMNS, bookings)).decode()
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def json_rows(*bookings: LedgerTransaction) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in FORMS[ExportFormat.JSONL].rows(COLUMNS, bookings).decode().split("\n")[:-1]]
+    return [
+        json.loads(line)
+        for line in EXPORT_ENCODERS[ExportFormat.JSONL].rows(COLUMNS, bookings).decode().split("\n")[:-1]
+    ]
 
 
 def test_a_booking_and_its_reversal_differ_in_kind_and_sign() -> None:
@@ -109,7 +112,7 @@ def test_only_parts_that_a_spreadsheet_would_run_are_escaped(text: str, written:
 def test_all_text_is_quoted_and_no_number_is() -> None:
     settlement = a_settlement(domain="a,b;c")
     back = build_reversal_transaction(settlement, 1, settlement.cost, NOON, 'say "x"', "ada")
-    line = FORMS[ExportFormat.CSV].rows(COLUMNS, [back]).decode()
+    line = EXPORT_ENCODERS[ExportFormat.CSV].rows(COLUMNS, [back]).decode()
     assert '"a,b;c",1,"true","USD",-1.00,0.00,0.00,-1.00,0.00,0.00,0.00,"' in line
     assert line.endswith(',"say ""x""","ada"\r\n')
 
@@ -120,7 +123,7 @@ def test_an_amount_of_any_size_is_written_plainly(micros: int) -> None:
     posted = build_settlement_transaction(settlement, 1, settlement.cost, NOON, "", "")
     assert posted.booking is not None
     posted = posted.model_copy(update={"booking": posted.booking.model_copy(update={"total": micros})})
-    line = FORMS[ExportFormat.CSV].rows(COLUMNS, [posted]).decode()
+    line = EXPORT_ENCODERS[ExportFormat.CSV].rows(COLUMNS, [posted]).decode()
     assert f",{format_micros(micros)}," in line
 
 
@@ -137,7 +140,7 @@ def test_no_text_gets_lost_or_breaks_the_row(text: str) -> None:
 
 def test_a_row_is_one_line_to_every_reader() -> None:
     text = "\x85 \u2028 \u2029 \x1c \r\n ü"
-    lines = FORMS[ExportFormat.JSONL].rows(COLUMNS, [a_booking(reason=text)]).decode().splitlines()
+    lines = EXPORT_ENCODERS[ExportFormat.JSONL].rows(COLUMNS, [a_booking(reason=text)]).decode().splitlines()
     assert [json.loads(line)["reason"] for line in lines] == [text]
 
 

@@ -20,9 +20,9 @@ from aex_runtime.telemetry import continue_trace
 from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.read import (
+    end_if_due_and_load_visible_contract,
     find_outcome,
     load_attempt,
-    load_visible_contract,
     make_attempt_view,
     render_attempt,
     render_contract,
@@ -114,7 +114,7 @@ async def test_read_of_an_overdue_contract_expires_it_in_its_own_trace(caller: s
         await bench.award("ctr_1")
     bench.clock.advance(timedelta(days=8))
     with continue_trace(caller, None, "request"):
-        row = await load_visible_contract(bench.deps, Principal("acme", Audience.CONSUMER), "ctr_1")
+        row = await end_if_due_and_load_visible_contract(bench.deps, Principal("acme", Audience.CONSUMER), "ctr_1")
     [verified] = bench.emitted("outcome.verified")
     assert row.state.status is ContractStatus.EXPIRED
     assert (verified.traceparent or "").split("-")[1] == TRACE_OF_AWARD
@@ -219,7 +219,9 @@ async def test_declining_agent_ends_the_contract_with_a_visible_cause(bench: Ver
     effects = [await decline_contract(bench.deps, "bot", "ctr_1", key) for _ in range(2)]
     assert [each.is_replay for each in effects] == [False, True]
     acme = Principal("acme", Audience.CONSUMER)
-    seen = await render_contract(bench.deps, acme, await load_visible_contract(bench.deps, acme, "ctr_1"))
+    seen = await render_contract(
+        bench.deps, acme, await end_if_due_and_load_visible_contract(bench.deps, acme, "ctr_1")
+    )
     assert (seen["status"], seen["cause"]) == ("cancelled", "declined")
     [event] = bench.emitted("contract.cancelled")
     assert event.data == {"contract_id": "ctr_1", "work_id": "work_ctr_1", "cause": "declined"}

@@ -11,7 +11,7 @@ from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.records import Timer
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.admit import load_or_open_contract
-from aex_verification.handlers.close import cancel_contract, expire_contract, finalise_contract
+from aex_verification.handlers.close import cancel_contract, end_contract_after_deadline, finalise_contract
 from aex_verification.handlers.conclude import conclude_contract
 from aex_verification.handlers.save_contract import DEADLINE
 from aex_verification.handlers.submit_output import MAX_SIDE_BYTES
@@ -58,7 +58,7 @@ async def test_rejection_at_the_deadline_expires_the_contract() -> None:
     bench = await opened(None)
     await post(bench, SHORT)
     bench.clock.advance(WEEK)
-    await expire_contract(bench.deps, "ctr_1")
+    await end_contract_after_deadline(bench.deps, "ctr_1")
     await bench.deliver("output.submitted")
     await bench.pass_time(timedelta(minutes=1))
     assert (await outcome(bench)).final_status is ContractStatus.EXPIRED

@@ -22,7 +22,7 @@ from aex_verification.rules.checks import (
     is_slow_trial,
     needs_criteria_trial,
     needs_data_trial,
-    parse_findings,
+    parse_trial_findings,
 )
 
 CODE = {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): return 1"}]}
@@ -162,10 +162,10 @@ def warning(text: str = "Never met") -> dict[str, str]:
 
 
 def test_findings_are_read_within_their_limit() -> None:
-    found = parse_findings({"problems": [finding()], "warnings": [warning()], "further": 1})
+    found = parse_trial_findings({"problems": [finding()], "warnings": [warning()], "further": 1})
     assert [each.message for each in found.problems] == ["It loops"]
     assert [each.message for each in found.warnings] == ["Never met"]
-    most = parse_findings({"problems": [finding()] * 150, "warnings": [warning()] * 50})
+    most = parse_trial_findings({"problems": [finding()] * 150, "warnings": [warning()] * 50})
     assert (len(most.problems), len(most.warnings)) == (150, 50)
 
 
@@ -184,6 +184,6 @@ def test_findings_are_read_within_their_limit() -> None:
 )
 def test_unreadable_findings_are_refused_unquoted(answer: dict[str, Any]) -> None:
     with pytest.raises(UnreadableFindings) as refused:
-        parse_findings(answer)
+        parse_trial_findings(answer)
     assert "canary" not in str(refused.value)
     assert refused.value.__cause__ is None

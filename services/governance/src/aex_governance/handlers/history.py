@@ -7,7 +7,15 @@ from datetime import timedelta
 from typing import Any
 
 from aex_governance.deps import Deps
-from aex_governance.repository import DOMAINS, OUTCOMES, PROFILES, RECENT, TABLES, projected_key, read_projection_head
+from aex_governance.repository import (
+    DOMAINS,
+    OUTCOMES,
+    PROFILES,
+    RECENT,
+    TABLES,
+    projected_key,
+    read_projection_generations,
+)
 from aex_governance.rules.case import RecentCounts
 from aex_governance.rules.histogram import Histogram
 from aex_governance.rules.projection_documents import (
@@ -146,7 +154,7 @@ def save_increments(
                 unit.update(TABLES[each.kind], stored, record)
 
 
-async def append_outcome_to_log(deps: Deps, event: OutcomeVerified) -> None:
+async def append_outcome_to_log_and_projections(deps: Deps, event: OutcomeVerified) -> None:
     """Append a contract's outcome to the log and add it to the projections; a repeat changes nothing."""
     outcome, result = event.outcome, event.outcome.verification_result
     entry = OutcomeEntry(
@@ -164,7 +172,7 @@ async def append_outcome_to_log(deps: Deps, event: OutcomeVerified) -> None:
     async def append_once(unit: Unit) -> None:
         if await unit.get(OUTCOMES, key) is not None:
             return
-        generations = (await read_projection_head(unit.transaction)).generations
+        generations = (await read_projection_generations(unit.transaction)).in_use
         loaded = await load_increments(unit, increments, generations)
         unit.create(OUTCOMES, key, entry.model_copy(update={"generations": generations}))
         save_increments(unit, loaded, increments, generations)

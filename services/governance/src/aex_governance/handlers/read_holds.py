@@ -80,7 +80,7 @@ class HoldContext:
     """Next waiting hold of the queue; None if no other hold waits."""
 
 
-async def list_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -> ListPage[Hold]:
+async def list_hold_queue(deps: Deps, hold_filter: HoldFilter, paging: PageRequest) -> ListPage[Hold]:
     """Return a page of holds for the operators' queue.
 
     Waiting holds are sorted by opening time, the oldest first. Decided holds are sorted by decision time, the latest

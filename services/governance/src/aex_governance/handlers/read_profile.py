@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from aex_governance.deps import Deps
-from aex_governance.repository import PROFILES, iterate_by_key_prefix, projected_key, read_projection_head
+from aex_governance.repository import PROFILES, iterate_pages_by_key_prefix, projected_key, read_projection_generations
 from aex_governance.rules.histogram import build_agent_profile, build_domain_profile
 from aex_governance.rules.projection_documents import ProfileTally, agent_key_prefix
 from aex_governance.rules.projection_merging import sum_tallies
@@ -88,14 +88,14 @@ async def read_profile(
 async def _read_consistent(store: Store, agent_id: str, empty: _ProfileSum) -> _ProfileSum:
     """Return the sums over one generation; reads again if a rebuild replaced it meanwhile."""
     for _ in range(_TRIES):
-        generation = (await read_projection_head(store)).reading
+        generation = (await read_projection_generations(store)).reading
         found = replace(empty, first=[])
         async with aclosing(_domains(store, generation, agent_id)) as domains:
             async for domain, tally in domains:
                 found.add(domain, tally)
                 if found.is_at_limit:
                     break
-        if (await read_projection_head(store)).reading == generation:
+        if (await read_projection_generations(store)).reading == generation:
             return found
     raise StoreUnavailable(f"profiles were rebuilt {_TRIES} times while one was read")
 
@@ -105,7 +105,7 @@ async def _domains(store: Store, generation: int, agent_id: str) -> AsyncGenerat
     domain: str | None = None
     tally = ProfileTally()
     prefix = projected_key(generation, agent_key_prefix(agent_id))
-    async with aclosing(iterate_by_key_prefix(store, PROFILES, prefix)) as pages:
+    async with aclosing(iterate_pages_by_key_prefix(store, PROFILES, prefix)) as pages:
         async for page in pages:
             for shard in (stored.record for stored in page):
                 if domain is not None and shard.domain != domain:

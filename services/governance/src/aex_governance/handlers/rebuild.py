@@ -7,13 +7,13 @@ import structlog
 
 from aex_governance.handlers.fold_log import LogFold, Rebuilder
 from aex_governance.repository import (
-    HEAD,
-    HEAD_KEY,
+    GENERATIONS,
+    GENERATIONS_KEY,
     REBUILD_MARKS,
     TABLES,
-    ProjectionHead,
+    ProjectionGenerations,
     RebuildMark,
-    read_projection_head,
+    read_projection_generations,
     rebuild_mark_key,
     stale_keys,
 )
@@ -61,12 +61,12 @@ class _ProjectionsBuild:
 
     async def delete_stale_generations(self) -> int:
         store = self.rebuilder.store
-        head = await read_projection_head(store)
+        generations = await read_projection_generations(store)
         removed = 0
         for table in TABLES.values():
-            removed += await self.lease.delete_documents(table.collection, stale_keys(store, table, head.generations))
+            removed += await self.lease.delete_documents(table.collection, stale_keys(store, table, generations.in_use))
         if removed:
-            _log.info("generations_removed", kept=head.generations, documents=removed)
+            _log.info("generations_removed", kept=generations.in_use, documents=removed)
         return removed
 
     async def begin(self) -> RebuiltProjections:
@@ -74,14 +74,14 @@ class _ProjectionsBuild:
 
         From this commit on each writer of the log also adds its record to the new generation.
         """
-        resumed = (await read_projection_head(self.rebuilder.store)).building is not None
+        resumed = (await read_projection_generations(self.rebuilder.store)).building is not None
 
         async def write(transaction: Transaction) -> int:
-            head = await read_projection_head(transaction)
-            if head.building is not None:
-                return head.building
-            building = head.reading + 1
-            _put_head(transaction, ProjectionHead(reading=head.reading, building=building))
+            generations = await read_projection_generations(transaction)
+            if generations.building is not None:
+                return generations.building
+            building = generations.reading + 1
+            _put_generations(transaction, ProjectionGenerations(reading=generations.reading, building=building))
             return building
 
         return RebuiltProjections(await self.lease.transact(write), {}, resumed)
@@ -91,18 +91,18 @@ class _ProjectionsBuild:
         return replace(rebuilt, logs={name: await fold.run() for name, fold in folds.items()})
 
     async def switch(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
-        """Make readers use the new generation, and delete its marks.
+        """Make readers use the new generation, and delete the marks of this rebuild.
 
-        Raises `LeaseLost` when another rebuild has replaced it meanwhile.
+        Raises `LeaseLost` when another rebuild has replaced the generation meanwhile.
         """
 
         async def write(transaction: Transaction) -> None:
-            head = await read_projection_head(transaction)
-            if head.building is None and head.reading == rebuilt.generation:
+            generations = await read_projection_generations(transaction)
+            if generations.building is None and generations.reading == rebuilt.generation:
                 return  # an earlier attempt committed, and its answer was lost
-            if head.building != rebuilt.generation:
+            if generations.building != rebuilt.generation:
                 raise LeaseLost(LEASE)
-            _put_head(transaction, ProjectionHead(reading=rebuilt.generation))
+            _put_generations(transaction, ProjectionGenerations(reading=rebuilt.generation))
             for name in rebuilt.logs:
                 transaction.delete(REBUILD_MARKS.collection, rebuild_mark_key(rebuilt.generation, name))
 
@@ -110,5 +110,5 @@ class _ProjectionsBuild:
         return rebuilt
 
 
-def _put_head(transaction: Transaction, head: ProjectionHead) -> None:
-    transaction.put(HEAD.collection, HEAD_KEY, *HEAD.encode(head))
+def _put_generations(transaction: Transaction, generations: ProjectionGenerations) -> None:
+    transaction.put(GENERATIONS.collection, GENERATIONS_KEY, *GENERATIONS.encode(generations))

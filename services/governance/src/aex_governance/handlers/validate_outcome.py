@@ -9,7 +9,7 @@ import structlog
 from aex_governance.deps import Deps
 from aex_governance.handlers.history import History, LoadedDocuments, load_increments, read_history, save_increments
 from aex_governance.measures import FLAGS_TOTAL, VALIDATIONS_TOTAL
-from aex_governance.repository import VALIDATIONS, ProjectionHead, read_projection_head
+from aex_governance.repository import VALIDATIONS, ProjectionGenerations, read_projection_generations
 from aex_governance.rules.case import NearCopy, RuleCase, RuleConfig
 from aex_governance.rules.evidence import truncate_decision, truncate_request_for_log
 from aex_governance.rules.projection_documents import BandEntry, HashEntry, Sighting, ValidationRecord
@@ -55,22 +55,24 @@ async def validate_outcome(deps: Deps, request: ValidationRequest) -> Validation
     when rebuilds replace the history three times.
     """
     key = key_of(request.attempt_id)
-    stored, head = await asyncio.gather(VALIDATIONS.get(deps.store, key), read_projection_head(deps.store))
+    stored, generations = await asyncio.gather(
+        VALIDATIONS.get(deps.store, key), read_projection_generations(deps.store)
+    )
     if stored is not None:
         return stored.record.decision
     loggable, text, flags = await run_in_thread_if_large(request, lambda: _examine(request, deps.rules))
     for _ in range(_MAX_READS):
-        history = await read_history(deps, loggable, head.reading)
-        decision = await _decide(deps, _Preparation(request, loggable, text, flags, history), head)
+        history = await read_history(deps, loggable, generations.reading)
+        decision = await _decide(deps, _Preparation(request, loggable, text, flags, history), generations)
         if decision is not None:
             return decision
         ids = {"contract_id": request.contract_id, "attempt_id": request.attempt_id}
-        _log.info("generation_changed", generation=head.reading, **ids)
-        head = await read_projection_head(deps.store)
+        _log.info("generation_changed", generation=generations.reading, **ids)
+        generations = await read_projection_generations(deps.store)
     raise StoreUnavailable(f"the history was replaced {_MAX_READS} times while it was read; retry later")
 
 
-async def _decide(deps: Deps, prepared: _Preparation, head: ProjectionHead) -> ValidationDecision | None:
+async def _decide(deps: Deps, prepared: _Preparation, generations: ProjectionGenerations) -> ValidationDecision | None:
     """Decide and store in one transaction; return None if readers now use another generation."""
     key = key_of(prepared.request.attempt_id)
 
@@ -79,22 +81,22 @@ async def _decide(deps: Deps, prepared: _Preparation, head: ProjectionHead) -> V
         increments = compute_increments(record)  # the keys do not depend on the decision
         stored, now, loaded = await asyncio.gather(
             unit.get(VALIDATIONS, key),
-            read_projection_head(unit.transaction),
-            load_increments(unit, increments, head.generations),
+            read_projection_generations(unit.transaction),
+            load_increments(unit, increments, generations.in_use),
         )
         if stored is not None:
             return stored.record.decision
-        if now.reading != head.reading:
+        if now.reading != generations.reading:
             return None
-        if now.generations != head.generations:
-            loaded = await load_increments(unit, increments, now.generations)
+        if now.in_use != generations.in_use:
+            loaded = await load_increments(unit, increments, now.in_use)
         case = await _case(unit, prepared, loaded, now.reading)
         flags = (*prepared.flags, *collect_flags(case, deps.rules, HISTORY_RULES))
         # As the store returns it: there -0.0 is 0, and 1e17 an integer.
         decision = ValidationDecision.model_validate_json(canonical_bytes(truncate_decision(combine_flags(flags))))
-        record = record.model_copy(update={"decision": decision, "generations": now.generations})
+        record = record.model_copy(update={"decision": decision, "generations": now.in_use})
         unit.create(VALIDATIONS, key, record)
-        save_increments(unit, loaded, compute_increments(record), now.generations)
+        save_increments(unit, loaded, compute_increments(record), now.in_use)
         unit.measures.count(VALIDATIONS_TOTAL, decision.action)
         for flag in decision.flags:
             unit.measures.count(FLAGS_TOTAL, flag.rule)
@@ -131,7 +133,7 @@ async def _case(unit: Unit, prepared: _Preparation, loaded: LoadedDocuments, rea
 
 
 async def _compare_sketches(unit: Unit, sightings: Sequence[Sighting], sketch: Sketch) -> tuple[NearCopy, ...]:
-    """Return the earlier texts with a sketch in the log and their similarity, the most similar first."""
+    """Return each earlier text whose sketch is logged, with its similarity; the most similar first."""
     found = await unit.get_many(VALIDATIONS, [key_of(each.attempt_id) for each in sightings])
     near_copies = [
         NearCopy(sighting, estimate_similarity(sketch, decode_sketch(stored.record.sketch)))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from aex_governance.deps import Deps
-from aex_governance.handlers.read_holds import HoldFilter, WaitingCount, list_queue, summarize_waiting_holds
+from aex_governance.handlers.read_holds import HoldFilter, WaitingCount, list_hold_queue, summarize_waiting_holds
 from aex_governance.review.escaped_text import escape_hidden_characters
 from aex_governance.review.words import CAUSES, SEVERITIES, format_duration
 from aex_governance.rules.table import RULES
@@ -93,7 +93,7 @@ def find_highest_severities(flags: tuple[Flag, ...]) -> list[tuple[str, Severity
 
 async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) -> Response:
     hold_filter = parse_hold_filter(request.query_params)
-    found = await list_queue(deps, hold_filter, paging)
+    found = await list_hold_queue(deps, hold_filter, paging)
     waiting, now = await summarize_waiting_holds(deps), deps.clock.now()
     names = [rule.name for rule in RULES]
     return render_page(

@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a flag with the severity of the worst mismatch; None without mismatches.
+    """Return a flag with the severity of the worst mismatch; None if there is none.
 
     A mismatch without any number is major.
     """

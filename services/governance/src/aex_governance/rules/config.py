@@ -106,7 +106,7 @@ _SETTINGS = ("enabled", "thresholds")
 
 
 class _Overlay:
-    """Merges an operator's settings of one rule into its defaults, and appends their problems to a list."""
+    """Merger of an operator's settings of one rule with the defaults; collects problems of the settings."""
 
     def __init__(self, rule: FraudRule, problems: list[str]) -> None:
         self._rule = rule
@@ -160,7 +160,7 @@ class _Overlay:
             return {**default, **value}
         if isinstance(default, list):
             self._check(path, value, _are_names, "a list of names, in quotes where they are no plain words")
-        elif (expected := describe_expected_value(name, default, value)) is not None:
+        elif (expected := describe_expected_value_if_invalid(name, default, value)) is not None:
             self._report(path, f"expected {expected}, not {_excerpt(value)}")
         is_count = isinstance(default, int) and not isinstance(default, bool)
         return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
@@ -182,7 +182,7 @@ class _Overlay:
         self._problems.append(f"{self._rule.name}{path}: {problem}")
 
 
-def describe_expected_value(name: str, default: Any, value: Any) -> str | None:
+def describe_expected_value_if_invalid(name: str, default: Any, value: Any) -> str | None:
     """Return a description of the values that are valid for a threshold; None if `value` is valid."""
     if isinstance(default, bool):
         return None if isinstance(value, bool) else "true or false"

@@ -67,7 +67,7 @@ class Histogram:
     def from_merged_buckets(counts: Mapping[int, int], level: int) -> "Histogram":
         """Return the histogram of stored counts whose buckets are `2 ** level` buckets wide.
 
-        Each count is put into the middle one of its merged buckets.
+        Each count is assigned to the middle of the buckets that were merged into its bucket.
         """
         half = (1 << level) // 2
         return Histogram({(bucket << level) + half: count for bucket, count in counts.items()})

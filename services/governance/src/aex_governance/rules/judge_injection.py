@@ -101,7 +101,10 @@ def _decode(run: str) -> str | None:
 
 
 def _parts(case: RuleCase, longest: int, unread: Counter[str]) -> Iterator[tuple[str, int, str]]:
-    """Yield source, offset and text of the parts to read; of a text above `longest` characters, both ends."""
+    """Yield source, offset and text of each part to read.
+
+    Of a text above `longest` characters only beginning and end are read; `unread` counts the other characters.
+    """
     for source, text in _texts(case):
         if len(text) <= longest:
             yield source, 0, text

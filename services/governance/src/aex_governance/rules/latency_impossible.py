@@ -29,10 +29,10 @@ def parse_plain_number(value: Any) -> float | None:
     return float(value) if is_finite_number(value) else None
 
 
-def find_longest_reported_time(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
+def find_longest_reported_time_ms(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
     """Return the longest time in ms reported under one of these names, with its name and source.
 
-    Only the first source that has any of the names is read. None: no source has any.
+    Only the first source that has any of the names is read. Returns None if no source has any of them.
     """
     for source in _SOURCES:
         values = getattr(request, source)
@@ -45,10 +45,10 @@ def find_longest_reported_time(request: ValidationRequest, names: tuple[str, ...
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     """Return a major flag if reported times contradict the measured one or each other; None otherwise.
 
-    A slow agent is honest. A time that is no number, or was not measured, is not compared.
+    Long times alone are not flagged. A time that is no number, or was not measured, is not compared.
     """
     duration, first_byte, processing = (
-        find_longest_reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
+        find_longest_reported_time_ms(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
     )
     reported = [each for each in (duration, first_byte, processing) if each is not None]
     measured, slack = case.request.platform_latency_ms, thresholds["slack_ms"]

@@ -52,7 +52,7 @@ class Increment:
 def apply_increment(document: Projected | None, increment: Increment) -> Projected:
     """Return the document with the increment merged into it.
 
-    Increments may be applied in any order. One that is applied twice counts twice.
+    Increments may be applied in any order. An increment that is applied twice counts twice.
     """
     return increment.change if document is None else merge_documents(document, increment.change)
 

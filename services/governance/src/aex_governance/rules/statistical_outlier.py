@@ -28,9 +28,9 @@ _SEEN_SHARE = 0.005
 
 
 def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
-    """Return a minor flag with each metric far from its history; None if none is.
+    """Return a minor flag with each metric far from its history; None if there is none.
 
-    The history is the agent's own if it has `min_outcomes` values, else the domain's if that has.
+    The history is the agent's own if it has `min_outcomes` values, else the domain's if that has as many.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, value in _numbers(case.request).items():

@@ -135,7 +135,8 @@ def _is_sentence(sentence: str, words: Sequence[str]) -> bool:
 def _clause_splits(plain: str) -> Iterator[Iterator[tuple[str, float]]]:
     """Yield the clauses under each interpretation of line breaks.
 
-    A line break ends a clause, or it does not, or only paragraphs end one.
+    In the first, each line break ends a clause; in the second, none does. In the third, which needs wrapped paragraphs,
+    only the ends of paragraphs and unwrapped lines do.
     """
     lines = plain.split("\n")
     yield _clauses_by_line(lines)
@@ -172,7 +173,11 @@ def _unwrap(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Return whether the first word of each line had no space left at the end of the line before."""
+    """Return whether the lines are one wrapped paragraph.
+
+    Then the first word of each line would not have fitted at the end of the line before. Few lines, columns, and lines
+    of nearly equal width do not count as wrapped.
+    """
     if len(lines) < _MIN_WRAPPED_LINES or any("  " in line or "\t" in line for line in lines):
         return False
     widths = [len(line) for line in lines[:-1]]

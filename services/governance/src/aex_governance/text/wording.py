@@ -52,7 +52,7 @@ class ProseSignals:
 
 
 def analyze_wording(raw: str, plain: str, tokens: Sequence[str], min_prose_share: float) -> ProseSignals:
-    """Return the kind of a text: `raw` as written, `plain` as normalised, and `tokens` of the latter.
+    """Return the kind of a text: `raw` as written, `plain` as normalised, and `tokens` of `plain`.
 
     At least `min_prose_share` of the tokens must be prose.
     """

@@ -36,7 +36,7 @@ AccountId = Annotated[str, Path(max_length=160, description="Such as consumer:ac
 def select_visible_fields(answer: BaseModel, reader: Principal) -> Json:
     """Return the fields of an answer that the reader's role may see, as JSON.
 
-    Not for settlements, whose results may be secret; see `render_settlement`.
+    It must not be used for settlements, whose results may be secret; `render_settlement` hides them.
     """
     return project(answer, reader.role)
 

@@ -31,7 +31,7 @@ from aex_settlement.handlers.post_transactions import reverse_settlement
 from aex_settlement.handlers.read_breakdown import break_down
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement
 from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
-from aex_settlement.rules.export import COLUMNS, FORMS, ExportFormat
+from aex_settlement.rules.export import COLUMNS, EXPORT_ENCODERS, ExportFormat
 from aex_settlement.rules.settlements import SettlementFilter, render_settlement
 
 _GROUPS = f"One or two of {', '.join(GROUPS)}; also as one value, such as `agent,day`"
@@ -115,7 +115,9 @@ An answer that does not come to its proper end is not complete."""
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The rows",
-        "content": {form.media_type.partition(";")[0]: {"schema": {"type": "string"}} for form in FORMS.values()},
+        "content": {
+            encoder.media_type.partition(";")[0]: {"schema": {"type": "string"}} for encoder in EXPORT_ENCODERS.values()
+        },
     }
 }
 
@@ -139,4 +141,4 @@ def add_export_routes(router: APIRouter, deps: Deps) -> None:
         query = ExportFilter(agent_id, consumer_id, domain, currency, status, first_day, last_day)
         pieces = export_settlements(deps, reader, query, export_format, limiter)
         filename = export_filename("settlements", deps.clock.now(), export_format.value)
-        return Download(pieces, filename=filename, media_type=FORMS[export_format].media_type)
+        return Download(pieces, filename=filename, media_type=EXPORT_ENCODERS[export_format].media_type)

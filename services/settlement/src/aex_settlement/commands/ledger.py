@@ -83,8 +83,8 @@ app = typer.Typer(
 COLUMNS = ("code", "subject", "detail")
 
 
-class Unfinished(CommandFailed):
-    """Error of an audit that could not be completed, and so says nothing about the ledger; exit code 3."""
+class AuditUnfinished(CommandFailed):
+    """Error of an audit that was not completed and therefore has no result; exit code 3."""
 
     exit_code = 3
 
@@ -107,7 +107,7 @@ def verify(
     Works beside a running suite; a projection that is rebuilt meanwhile is reported as `projection_unread`. Exits with
     0 without findings, 1 with findings, 2 for bad input, 3 when the audit could not be completed.
 
-    The last line names the seal of the last batch. Keep it elsewhere and pass it with `--seal` the next time: it finds
+    The last line names the seal of the last batch. Keep it elsewhere and pass it with `--seal` the next time, to detect
     a journal that was rewritten with all its hashes. The last good seal of an embedded ledger is kept beside the data.
     """
     settings = read_suite_settings(data_dir)
@@ -154,7 +154,7 @@ def _audit(settings: RuntimeSettings, data_dir: Path, known_seals: list[Seal]) -
     except NoLedger:
         raise UserError(f"nothing was sealed in {data_dir} yet", "start the suite with aex up") from None
     except CommandFailed as error:
-        raise Unfinished(str(error)) from None
+        raise AuditUnfinished(str(error)) from None
 
 
 def _json(report: AuditReport, seconds: float) -> dict[str, object]:

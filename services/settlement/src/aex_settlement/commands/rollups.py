@@ -29,7 +29,7 @@ app = typer.Typer(
 COLUMNS = ("projection", "batches", "removed")
 
 
-class Only(StrEnum):
+class ProjectionChoice(StrEnum):
     """Values of the option `--only`: the projections by name."""
 
     ROLLUPS = Projection.ROLLUPS.value
@@ -44,7 +44,7 @@ def rollups() -> None:
 @app.command("rebuild", epilog="Example: `aex rollups rebuild --only rollups`")
 def rebuild_command(
     data_dir: Annotated[Path, typer.Option(envvar="AEX_DATA_DIR", help="The suite's data directory.")] = Path(".aex"),
-    only: Annotated[Only | None, typer.Option(help="One of them.", show_default="both")] = None,
+    only: Annotated[ProjectionChoice | None, typer.Option(help="One of them.", show_default="both")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Rebuild rollups and accounts (balances, entries, days) from the sealed journal.

@@ -46,7 +46,7 @@ class Overview:
     """Figures of the overview page."""
 
     currency: str | None
-    """Displayed currency: the requested one, else the one with most settlements; None without settlements."""
+    """Displayed currency: the requested one, else the one with most settlements; None if there are none."""
     others: tuple[Row, ...]
     """Totals of the other currencies, which are never added to each other."""
     step: str
@@ -62,7 +62,7 @@ class Overview:
 def choose_overview_groups(reader: Principal, selection: PageFilter) -> tuple[str, ...]:
     """Return the groups by which the page breaks settlements down.
 
-    First day or month, then agent, consumer and domain except the reader's own dimension.
+    The first is the day or month. Agent, consumer and domain follow, except the reader's own dimension.
     """
     own = own_dimension_filter(reader)
     return (_step(selection), *(name for name in _TITLES if name not in own))

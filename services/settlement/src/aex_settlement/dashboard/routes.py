@@ -26,7 +26,7 @@ from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
 from aex_settlement.handlers.read_breakdown import read_breakdown_per_group
 from aex_settlement.rules.breakdown import MAX_ROWS
-from aex_settlement.rules.export import FORMS, ExportFormat
+from aex_settlement.rules.export import EXPORT_ENCODERS, ExportFormat
 from aex_settlement.rules.settlements import READERS, SettlementFilter, own_dimension_filter
 
 PREFIX = "/dashboard"
@@ -102,7 +102,7 @@ def add_export_page(router: APIRouter, site: Site, deps: Deps) -> None:
         return Download(
             await _start(pieces),
             filename=f"settlements-{selection.first_day}-{selection.last_day}.csv",
-            media_type=FORMS[ExportFormat.CSV].media_type,
+            media_type=EXPORT_ENCODERS[ExportFormat.CSV].media_type,
         )
 
 

@@ -67,8 +67,8 @@ async def read_as_of(
 ) -> tuple[datetime, datetime | None, T | None]:
     """Call `read` with the ledger's state at the instant `as_of`, or at the latest sealed one.
 
-    Returns the instant, the time up to which the answer is complete, and the answer. The latter two are None before
-    the first batch. Without `as_of` the instant is now. Raises `InvalidRequest` unless `as_of` is RFC 3339.
+    Returns the instant, the time up to which the answer is complete, and the answer. Time and answer are None
+    before the first batch. If `as_of` is None, the instant is now. Raises `InvalidRequest` unless `as_of` is RFC 3339.
     """
     requested = parse_instant("as_of", as_of)
 

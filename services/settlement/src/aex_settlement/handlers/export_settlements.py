@@ -14,8 +14,8 @@ from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period
 from aex_settlement.deps import Deps
-from aex_settlement.repository.ledger import find_contracts_with_status, iterate_settlement_transactions
-from aex_settlement.rules.export import FORMS, ExportFormat, visible_columns
+from aex_settlement.repository.ledger import find_contracts_with_status, iterate_settlement_transaction_pages
+from aex_settlement.rules.export import EXPORT_ENCODERS, ExportFormat, visible_columns
 from aex_settlement.rules.projections import next_even_micros
 from aex_settlement.rules.settlements import own_party_filter
 
@@ -45,12 +45,12 @@ def export_settlements(
     """
     # A correction, which is two bookings, is not divided.
     period = parse_period(query.first_day, query.last_day).part_before(next_even_micros(epoch_micros(deps.clock.now())))
-    form, columns = FORMS[export_format], visible_columns(reader.role)
+    encoder, columns = EXPORT_ENCODERS[export_format], visible_columns(reader.role)
 
     def encode(transactions: Sequence[LedgerTransaction]) -> tuple[bytes, int]:
-        return form.rows(columns, transactions), len(transactions)
+        return encoder.rows(columns, transactions), len(transactions)
 
-    file = ExportFile(_pages(deps, reader, query, period), encode, export_format.value, form.head(columns))
+    file = ExportFile(_pages(deps, reader, query, period), encode, export_format.value, encoder.head(columns))
     sees_all = reader.role is Audience.FINANCE
     return stream_export(_log, "settlements_exported", file, limiter, reader, sees_all=sees_all)
 
@@ -64,7 +64,7 @@ async def _pages(
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party
-    async with aclosing(iterate_settlement_transactions(deps.store, indexed, period)) as pages:
+    async with aclosing(iterate_settlement_transaction_pages(deps.store, indexed, period)) as pages:
         async for page in pages:
             matching = [each for each in page if _matches(each, query, parties)]
             if query.status is not None:

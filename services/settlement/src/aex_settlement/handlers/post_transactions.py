@@ -24,7 +24,7 @@ from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
 from aex_settlement.measures import REFUSED_TOTAL, SETTLEMENT_LAG_SECONDS
-from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, create_transactions
+from aex_settlement.repository.ledger import SETTLEMENTS, TRANSACTIONS, create_unsealed_transactions
 from aex_settlement.rules.settlements import (
     SettlementRefused,
     apply_correction,
@@ -86,7 +86,7 @@ async def _post(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> bool:
         return False
     settlement = _settlement(unit, outcome, cost)
     reason = f"outcome {outcome.id}"
-    create_transactions(
+    create_unsealed_transactions(
         unit, build_settlement_transaction(settlement, FIRST_REVISION, cost, unit.now, reason, "service:settlement")
     )
     unit.create(SETTLEMENTS, key_of(settlement.contract_id), settlement)
@@ -167,7 +167,7 @@ async def _correct(unit: Unit, contract_id: str, request: ReversalRequest, by: s
     if cost is not None:
         occurred_at = choose_replacement_time(at)
         transactions.append(build_settlement_transaction(after, after.revision, cost, occurred_at, request.reason, by))
-    create_transactions(unit, *transactions)
+    create_unsealed_transactions(unit, *transactions)
     unit.update(SETTLEMENTS, stored, after)
     adjusted = SettlementAdjusted(
         contract_id=after.contract_id, revision=after.revision, cost=build_zero_cost(before) if cost is None else cost
@@ -195,7 +195,7 @@ async def post_transaction(deps: Deps, request: TransactionRequest, by: str, onc
             reason=request.reason,
             by=by,
         )
-        create_transactions(unit, transaction)
+        create_unsealed_transactions(unit, transaction)
         return transaction.id
 
     effect = await run_idempotent(deps.unit_of_work, once, post)

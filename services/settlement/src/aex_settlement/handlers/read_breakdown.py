@@ -67,7 +67,7 @@ async def _break_down_by(
 ) -> SettlementBreakdown | None:
     """Return a breakdown by one group, read from the fewest rollups that contain it.
 
-    None stands for a breakdown by agent, consumer or domain with too many rows.
+    Returns None if a breakdown by agent, consumer or domain has too many rows.
     """
     view = view_name(choose_view_dimensions((group,), equal))
     try:
@@ -81,7 +81,7 @@ async def _break_down_by(
 async def _fold(
     deps: Deps, state: ProjectionState, view: str, equal: Mapping[str, str], fold: BreakdownFold
 ) -> SettlementBreakdown:
-    """Return the breakdown of those rollups of the view that have the dimensions in `equal`."""
+    """Return the breakdown of the view's rollups whose dimensions have the values in `equal`."""
     indexed = {name: equal[name] for name in _INDEXED if name in equal}
     query = dict(list(indexed.items())[:1])
     async with aclosing(iterate_rollups(deps.store, state.generation, view, query, fold.days)) as rollups:

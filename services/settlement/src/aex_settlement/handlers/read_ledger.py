@@ -1,6 +1,6 @@
 """Queries for transactions, accounts and settlements.
 
-Consumers and agents read only their own; other records are not found.
+Consumers and agents read only their own records; for others `NotFound` is raised.
 """
 
 import asyncio

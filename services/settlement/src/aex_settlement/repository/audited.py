@@ -46,7 +46,7 @@ async def find_next_batch_number(store: Store, seq: int) -> int | None:
 
 
 async def find_last_batch_number(store: Store) -> int | None:
-    """Return the number of the batch that was sealed last, by its index field; None without batches."""
+    """Return the number of the batch that was sealed last, by its index field; None if there is none."""
     return await _first_number(store, Query(BATCHES.collection, order="sealed_at", direction="desc", limit=1))
 
 
@@ -71,7 +71,7 @@ async def read_settlement_documents(store: Store, contract_ids: Sequence[str]) -
     return await read_documents(store, SETTLEMENTS.collection, [key_of(each) for each in contract_ids])
 
 
-def iterate_documents(
+def iterate_document_pages(
     store: Store, table: Table[Any], order: str | None = None, direction: Direction = "asc"
 ) -> AsyncGenerator[list[Document], None]:
     """Yield every document of a table in pages, sorted by the field `order`, or by key if that is None."""

@@ -47,10 +47,11 @@ SETTLEMENTS = Table(
 )
 
 
-def create_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTransaction) -> None:
+def create_unsealed_transactions(unit: Unit, first: LedgerTransaction, *others: LedgerTransaction) -> None:
     """Create transactions in the unit, and the row with which they wait to be sealed together.
 
-    Raises `ValueError` unless `first` is the leader of the others (`leader_id`), by whose id the row is found.
+    The key of the row follows from the id of `first`. Raises `ValueError` unless `leader_id` of each transaction is
+    that id.
     """
     sealed = []
     for each in (first, *others):
@@ -93,7 +94,7 @@ def decode_sealed_or_reason(sealed: SealedTransaction, document: Document | None
     return transaction if transaction.id == sealed.id else "it has another id"
 
 
-async def iterate_settlement_transactions(
+async def iterate_settlement_transaction_pages(
     store: Store, equal: Fields, period: Period
 ) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
     """Yield pages of the settlement transactions and reversals of a period, oldest first.

@@ -132,7 +132,7 @@ class EntryPosition(NamedTuple):
 def iterate_page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
     """Yield a page's entries with their positions, from last to first.
 
-    Amounts are micros; each balance is the account's after the entry, as money.
+    The amount of an entry is in micros. Its `balance` is that of the account after the entry, as a decimal amount.
     """
     balance = page.closing
     for number in range(len(page.lines) - 1, -1, -1):

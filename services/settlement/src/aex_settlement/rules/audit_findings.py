@@ -87,8 +87,8 @@ def find_chain_problems(before: Link, batch: JournalBatch) -> Iterator[tuple[str
 class CompactHashSet:
     """Set of texts, stored as keyed 64-bit hashes.
 
-    With a random key no caller can make two texts collide. By chance it happens once in about 10⁷ audits of a million
-    records; it would then hide one added record or report one twice.
+    With a random key no caller can make two texts collide. By chance, two texts have the same hash once in about 10⁷
+    audits of a million records. Such a collision would hide one added record or report one twice.
     """
 
     def __init__(self, key: bytes) -> None:

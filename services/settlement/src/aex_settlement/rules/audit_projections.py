@@ -35,8 +35,8 @@ class BucketSums:
     """Sums by name in bounded memory, to detect whether additions and subtractions cancel out.
 
     Names are distributed over buckets. A bucket holds the sum of values × a random coefficient of their name, modulo
-    2⁶¹ − 1. If any of its sums is not zero, the bucket is zero only with probability 2⁻⁶¹. Without the key no writer
-    can aim at that.
+    2⁶¹ − 1. If any of its sums is not zero, the bucket is zero only with probability 2⁻⁶¹. A writer without the key
+    cannot choose values that hide a difference.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -65,7 +65,10 @@ class BucketSums:
 
 
 class NamedSums:
-    """Sums by name for a few buckets, by which a second pass finds the names that differ."""
+    """Sums by name, kept only for the names in a few buckets.
+
+    A first pass with `BucketSums` finds the buckets that differ, and a second pass with this class the names in them.
+    """
 
     def __init__(self, key: bytes, buckets: Iterable[int]) -> None:
         self._key = key
@@ -115,7 +118,7 @@ class _Entry(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """Sums that belong to one projection record. Those of equal name add up to the stored record."""
+    """Sums that belong to one projection record. All sums of one name add up to the stored record."""
 
     kind: RecordKind
     identity: tuple[str | int | None, ...]
@@ -134,12 +137,12 @@ AccountTotals = dict[tuple[str, str], tuple[int, int, str]]
 """Balance, last batch and its day, by account and currency."""
 
 
-def compute_account_figures(
+def compute_account_figures_and_update_totals(
     totals: AccountTotals, batch: JournalBatch, transactions: Sequence[LedgerTransaction]
 ) -> Iterator[Figure]:
     """Yield the sums that a batch adds to account records, and update `totals` with the batch.
 
-    `totals` are those before the batch.
+    `totals` are the totals of all accounts before the batch.
     """
     day, entries = day_of(batch.sealed_at), dict[tuple[str, str], list[_Entry]]()
     for transaction in transactions:

@@ -101,7 +101,7 @@ def id_of_reversed_transaction(reversal: LedgerTransaction) -> str | None:
 class BookingRecord(NamedTuple):
     """Common form of a settlement or reversal, built from its transaction or from its settlement.
 
-    Both are equal unless the ledger was altered.
+    The two records are equal unless the ledger was altered.
     """
 
     transaction_id: str
@@ -161,9 +161,11 @@ def _reason(reason: str, by: str) -> str:
     return f"{reason}\x1e{by}"
 
 
-def format_differing_fields(one: BookingRecord, other: BookingRecord) -> str:
+def format_differing_field_names(expected: BookingRecord, posted: BookingRecord) -> str:
     """Return the names of the fields in which two records differ, separated by commas."""
-    values, others = (each._asdict() | dict(zip(_BOOKING_FIELDS, each.booking, strict=True)) for each in (one, other))
+    values, others = (
+        each._asdict() | dict(zip(_BOOKING_FIELDS, each.booking, strict=True)) for each in (expected, posted)
+    )
     return ", ".join(name for name, value in values.items() if name != "booking" and others[name] != value)
 
 

@@ -91,7 +91,7 @@ class BreakdownFold:
     _rows: dict[tuple[str, ...], _Sums] = field(default_factory=dict)
 
     def add(self, rollup: Rollup) -> None:
-        """Add a rollup's days that are in the period. Raises `TooManyRows`."""
+        """Add a rollup's days that are in the period; ignore another currency. Raises `TooManyRows`."""
         if self.currency not in (None, rollup.currency):
             return
         for day in rollup.days:
@@ -100,7 +100,7 @@ class BreakdownFold:
                 self._rows[key] = _add(self._rows[key], day[1:])
 
     def _key(self, rollup: Rollup, day: str) -> tuple[str, ...]:
-        """Return the key of the day's row; create the row if it is missing."""
+        """Return the key of the day's row; create a missing row. Raises `TooManyRows`."""
         key = (*(day if name == "day" else str(getattr(rollup, name)) for name in self.groups), rollup.currency)
         if key not in self._rows:
             if len(self._rows) == self.max_rows:

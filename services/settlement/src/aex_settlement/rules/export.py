@@ -105,7 +105,7 @@ _JSON = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class ExportFormat(StrEnum):
-    """The formats of the export."""
+    """Formats of the settlement export."""
 
     CSV = "csv"
     """Header line, then one line per row; lines end with CR LF."""
@@ -114,7 +114,7 @@ class ExportFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ExportEncoder:
     """Encoder of an export format: media type, and functions that return the header and rows as bytes."""
 
     media_type: str
@@ -168,11 +168,11 @@ def _jsonl_rows(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTr
     return "".join(f"{row}\n" for row in rows).encode()
 
 
-FORMS: Mapping[ExportFormat, Form] = {
-    ExportFormat.CSV: Form(
+EXPORT_ENCODERS: Mapping[ExportFormat, ExportEncoder] = {
+    ExportFormat.CSV: ExportEncoder(
         "text/csv; charset=utf-8",
         lambda columns: f"{','.join(column.name for column in columns)}\r\n".encode(),
         _csv_rows,
     ),
-    ExportFormat.JSONL: Form("application/x-ndjson", lambda _: b"", _jsonl_rows),
+    ExportFormat.JSONL: ExportEncoder("application/x-ndjson", lambda _: b"", _jsonl_rows),
 }

@@ -136,7 +136,7 @@ def day_of(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """Range of UTC days such as 2025-01-31, both included; None is without limit."""
+    """Range of UTC days such as 2025-01-31, both included; None means no limit."""
 
     first: str | None = None
     last: str | None = None

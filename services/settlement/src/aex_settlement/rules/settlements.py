@@ -90,8 +90,7 @@ def require_nonnegative_replacement(replacement: Replacement | None) -> None:
 def require_correctable(settlement: Settlement, requested: int | None, read_revision: int | None) -> None:
     """Raise `Conflict` if the settlement's current revision cannot be reversed.
 
-    It must be the revision that the caller `requested`, and the one that was read before; None means any. A reversed
-    revision is not reversed again.
+    The current revision must equal `requested` and `read_revision`, unless these are None. It must not be reversed yet.
     """
     current = settlement.revision
     if current != (requested or current) or current != (read_revision or current):
@@ -164,7 +163,7 @@ _OWN = {Audience.CONSUMER: "consumer", Audience.AGENT: "agent"}
 
 @dataclass(frozen=True, slots=True)
 class SettlementFilter:
-    """Filter of settlements: required values by field or dimension, and UTC days, both included."""
+    """Filter of settlements: required values by field or dimension, and first and last UTC day."""
 
     equal: Mapping[str, str]
     first_day: str | None = None

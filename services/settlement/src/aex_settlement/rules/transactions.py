@@ -69,7 +69,7 @@ def reversal_transaction_id(contract_id: str, revision: int) -> str:
 def leader_id(transaction: LedgerTransaction) -> str:
     """Return the id of the first transaction in the commit of this one, by which they are sealed together.
 
-    For a replacement that is the reversal of the revision before. Every other transaction is its own leader.
+    The leader of a replacement is the reversal of the revision before. Every other transaction is its own leader.
     """
     booking, contract_id = transaction.booking, transaction.contract_id
     if transaction.kind is not TransactionKind.SETTLEMENT or booking is None or contract_id is None:

@@ -16,13 +16,13 @@ from aex_runtime.http.listing import encoded_json_response
 from aex_runtime.http.pagination import PageRequest, page_request
 from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
-from aex_verification.handlers.artifacts import find_readable_artifact_size, make_uploads
+from aex_verification.handlers.artifacts import find_readable_artifact_size, make_upload_store
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
 from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
 from aex_verification.handlers.lists import list_attempts, list_contracts
 from aex_verification.handlers.read import (
+    end_if_due_and_load_visible_contract,
     load_attempt,
-    load_visible_contract,
     make_attempt_view,
     render_attempt,
     render_contract,
@@ -63,7 +63,9 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
 
     @router.get("/contracts/{contract_id}", summary="One contract")
     async def get_contract(contract_id: str, reader: Parties) -> Json:
-        return await render_contract(deps, reader, await load_visible_contract(deps, reader, contract_id))
+        return await render_contract(
+            deps, reader, await end_if_due_and_load_visible_contract(deps, reader, contract_id)
+        )
 
     @router.post(
         "/contracts/{contract_id}/outputs", status_code=202, summary="Post a candidate", responses=_POST_RESPONSES
@@ -91,12 +93,12 @@ def _add_attempts(router: APIRouter, deps: Deps) -> None:
     @router.get("/contracts/{contract_id}/attempts", summary="A contract's attempts, oldest first", response_model=Json)
     async def attempts(contract_id: str, reader: Parties, paging: Paging) -> Response:
         """Return a page, which ends at `limit` items, or at 1 MB with candidates, and has at least one item."""
-        await load_visible_contract(deps, reader, contract_id)
+        await end_if_due_and_load_visible_contract(deps, reader, contract_id)
         return encoded_json_response(await list_attempts(deps, reader, contract_id, paging))
 
     @router.get("/contracts/{contract_id}/attempts/{attempt_id}", summary="One attempt")
     async def get_attempt(contract_id: str, attempt_id: str, reader: Parties) -> Json:
-        await load_visible_contract(deps, reader, contract_id)
+        await end_if_due_and_load_visible_contract(deps, reader, contract_id)
         return await render_attempt(deps, reader, await load_attempt(deps, contract_id, attempt_id))
 
 
@@ -105,23 +107,25 @@ def _add_closing(router: APIRouter, deps: Deps) -> None:
     async def finalise(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
         effect = await finalise_contract(deps, agent.id, contract_id, request)
         response.headers.update(effect.headers)
-        return await render_contract(deps, agent, await load_visible_contract(deps, agent, contract_id))
+        return await render_contract(deps, agent, await end_if_due_and_load_visible_contract(deps, agent, contract_id))
 
     @router.post("/contracts/{contract_id}/cancel", summary="Cancel before the first candidate")
     async def cancel(contract_id: str, consumer: Consumer, request: Idempotent, response: Response) -> Json:
         effect = await cancel_contract(deps, consumer.id, contract_id, request)
         response.headers.update(effect.headers)
-        return await render_contract(deps, consumer, await load_visible_contract(deps, consumer, contract_id))
+        return await render_contract(
+            deps, consumer, await end_if_due_and_load_visible_contract(deps, consumer, contract_id)
+        )
 
     @router.post("/contracts/{contract_id}/decline", summary="Decline before the first candidate")
     async def decline(contract_id: str, agent: Agent, request: Idempotent, response: Response) -> Json:
         """Cancel the contract with the cause `declined`: nothing is paid, and its work is not awarded again."""
         effect = await decline_contract(deps, agent.id, contract_id, request)
         response.headers.update(effect.headers)
-        return await render_contract(deps, agent, await load_visible_contract(deps, agent, contract_id))
+        return await render_contract(deps, agent, await end_if_due_and_load_visible_contract(deps, agent, contract_id))
 
 
 def agent_artifact_routes(deps: Deps) -> APIRouter:
     """Return the routes of `/artifacts`: agents upload; consumers read artifacts of outputs they pay for."""
     readers = Allow("agent", "consumer")
-    return artifact_routes(make_uploads(deps), Allow("agent"), readers, partial(find_readable_artifact_size, deps))
+    return artifact_routes(make_upload_store(deps), Allow("agent"), readers, partial(find_readable_artifact_size, deps))

@@ -53,7 +53,7 @@ async def load_or_open_contract(
 ) -> ContractRow:
     """Return a contract, which is opened first if only work-publisher knows its award yet.
 
-    That is the case while the event of the award has not arrived. Raises `NotFound`, also if it is not the contract of
+    The event of the award may arrive later than the first request. Raises `NotFound`, also if it is not the contract of
     the given `agent_id` or `consumer_id`.
     """
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))

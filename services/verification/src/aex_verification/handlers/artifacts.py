@@ -20,20 +20,20 @@ _PAGE = 100
 """Uses of a file that are read at once, in search of one that the consumer pays for."""
 
 
-def make_uploads(deps: Deps) -> Uploads:
+def make_upload_store(deps: Deps) -> Uploads:
     """Return the store of the artifacts that agents uploaded."""
     return Uploads(UPLOADS, ARTIFACTS_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
 async def find_candidate_uploads(deps: Deps, agent_id: str, candidate: Candidate) -> Mapping[str, Upload]:
-    """Return the uploads that a candidate names, by digest; empty without artifacts.
+    """Return the uploads that a candidate names, by digest; empty if it names none.
 
     Raises `InvalidRequest` with all problems of the candidate's artifacts, such as missing uploads.
     """
     if not candidate.artifacts:
         return {}
     digests = [(f"/artifacts/{at}/sha256", artifact.sha256) for at, artifact in enumerate(candidate.artifacts)]
-    found = await make_uploads(deps).find(
+    found = await make_upload_store(deps).find(
         Audience.AGENT, agent_id, [digest for _, digest in digests if digest is not None]
     )
     problems = find_artifact_problems(candidate.artifacts)
@@ -65,7 +65,7 @@ async def find_readable_artifact_size(deps: Deps, reader: Principal, digest: str
     """
     if reader.role is Audience.CONSUMER:
         return await _find_paid_size(deps, reader.id, digest)
-    found = await make_uploads(deps).find(reader.role, reader.id, [digest])
+    found = await make_upload_store(deps).find(reader.role, reader.id, [digest])
     return found[digest].size if found else None
 
 

@@ -52,7 +52,7 @@ async def run_work_check(deps: Deps, pending: PendingCheck) -> None:
     submitted = pending.submitted
     if submitted.work_id in deps.slow_jobs:
         return  # a second delivery; the first one has a timer
-    blob = await _find_trial(deps, submitted)
+    blob = await _load_due_trial_or_republish(deps, submitted)
     if blob is None:
         return
     with ExitStack() as slot:
@@ -72,14 +72,14 @@ async def _wait_for_slot(deps: Deps, pending: PendingCheck) -> None:
         return
     await _set_timer(deps, pending, deps.policy.lease)
     check, resume = partial(_check_in_turn, deps, pending), partial(_set_timer, deps, pending, timedelta())
-    deps.slow_jobs.add(SlowJob(work_id, consumer_id, "try slow work", check, resume))
+    deps.slow_jobs.start(SlowJob(work_id, consumer_id, "try slow work", check, resume))
 
 
 async def _check_in_turn(deps: Deps, pending: PendingCheck, slot: ExitStack) -> None:
-    """Run a trial that now has a slot, unless another process ran it; its timer restarts first."""
+    """Restart the timer of a trial that now has a slot, and run the trial unless another process did."""
     submitted = pending.submitted
     await _set_timer(deps, pending, deps.policy.verification_lease)
-    blob = await _find_trial(deps, submitted)
+    blob = await _load_due_trial_or_republish(deps, submitted)
     findings: TrialFindings | None = TrialFindings()
     if blob is not None:
         with slot:
@@ -92,10 +92,10 @@ async def _check_in_turn(deps: Deps, pending: PendingCheck, slot: ExitStack) -> 
         await _cancel_timer(deps, submitted.work_id)
 
 
-async def _find_trial(deps: Deps, submitted: WorkSubmitted) -> EvaluationBlob | None:
-    """Return the evaluation data of a work whose trial is due; None if none is due.
+async def _load_due_trial_or_republish(deps: Deps, submitted: WorkSubmitted) -> EvaluationBlob | None:
+    """Return the evaluation data of a work whose trial is due; None if no trial is due.
 
-    If the trial ran before, its findings are published a second time.
+    If the trial ran before, its findings are published again, and None is returned.
     """
     if submitted.evaluation is None:
         return None
@@ -170,7 +170,7 @@ async def _add_data_warnings(
 
 
 async def _delay(deps: Deps, pending: PendingCheck, reason: str) -> None:
-    """Schedule a retry by timer, without limit, because a failure of the platform refuses no work."""
+    """Schedule a retry by timer. Retries are unlimited: a failure of the platform refuses no work."""
     work_id, waited = pending.submitted.work_id, pending.waited + 1
     delay = SYSTEM_BACKOFF.delay(waited, deps.ids.jitter())
     await _set_timer(deps, pending.model_copy(update={"waited": waited}), delay)

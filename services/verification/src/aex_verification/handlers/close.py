@@ -81,7 +81,7 @@ async def _cancel_unstarted(
     return effect
 
 
-async def expire_contract(deps: Deps, contract_id: str) -> None:
+async def end_contract_after_deadline(deps: Deps, contract_id: str) -> None:
     """End a contract whose deadline has passed; do nothing before it, or for an ended contract.
 
     If a candidate is judged, a timer is set that concludes the contract with the best one. Otherwise the contract
@@ -124,6 +124,6 @@ async def run_contract_change(
         return await run_idempotent(deps.unit_of_work, request, change)
     except Refused as refusal:
         if refusal.code == "deadline_passed":
-            await expire_contract(deps, contract_id)
+            await end_contract_after_deadline(deps, contract_id)
         retry_after_s = _RETRY_AFTER_S if refusal.retry else None
         raise Conflict(refusal.code, str(refusal), retry_after_s=retry_after_s) from refusal

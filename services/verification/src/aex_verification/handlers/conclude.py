@@ -183,7 +183,7 @@ def _require_result(attempt: AttemptRow) -> VerificationResult:
 async def _load_final_result(unit: Unit, awarded: ContractAwarded, attempt: AttemptRow, candidate: Candidate) -> Any:
     """Return the result of the named verifier; the output itself if the verifier gave none.
 
-    There is none without a named verifier, or if an operator released an attempt on which it did not rule.
+    The output is also returned if the work has no named verifier, or if the verifier did not rule on the attempt.
     """
     if awarded.work.verification.verifier is None:
         return candidate.output
@@ -204,8 +204,8 @@ async def write_and_publish_outcome(
     """Write the outcome of a contract in its final `state`, and emit `outcome.verified`.
 
     Cancels the contract's timers. `result`, `candidate` and `final_result` belong to the attempt on which the outcome
-    rests, and are None without one. With `with_result` false the stored record lacks them. The event always has the
-    result, from which the outcome is settled.
+    rests; they are None if there is no such attempt. If `with_result` is false, the stored record lacks all three. The
+    event always has the result, because settlement needs it.
     """
     contract_id = state.contract_id
     record = make_outcome_record(

@@ -15,7 +15,7 @@ from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import Bound, StoreUnavailable, key_of
 from aex_runtime.store.table import RecordOfNewerVersion
 from aex_verification.deps import Deps
-from aex_verification.handlers.read import find_outcome, load_attempt, load_visible_contract
+from aex_verification.handlers.read import end_if_due_and_load_visible_contract, find_outcome, load_attempt
 from aex_verification.repository import CONTRACTS, EVENTS
 from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow
@@ -34,7 +34,7 @@ async def find_stream_start(deps: Deps, reader: Principal, contract_id: str, las
     None means that nothing will follow: the contract has ended and the reader has read its last event. Raises
     `NotFound` if the contract is not the reader's, and `InvalidRequest` for a malformed `last_event_id`.
     """
-    row = await load_visible_contract(deps, reader, contract_id)
+    row = await end_if_due_and_load_visible_contract(deps, reader, contract_id)
     after = _parse_event_id(last_event_id)
     return None if row.state.is_final and after >= row.events else min(after, row.events)
 
@@ -69,7 +69,7 @@ async def stream_contract_events(
 async def _render(deps: Deps, reader: Principal, events: list[ContractEvent]) -> list[dict[str, Any]]:
     """Return the events with the fields that the reader may see.
 
-    A consumer sees messages, and verifiers' own codes, of paid outputs.
+    A consumer sees messages, and codes that verifiers define, only of outputs that it pays for.
     """
     is_secret = reader.role is Audience.CONSUMER and any(each.code is not None for each in events)
     is_visible = not is_secret or is_paid_for(await find_outcome(deps, events[0].contract_id))

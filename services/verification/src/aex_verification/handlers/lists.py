@@ -124,7 +124,7 @@ def _sets_with(equal: Fields, name: str, value: str) -> tuple[Fields, ...]:
 
 
 async def _is_paid(pages: PageReader, contract_id: str) -> bool:
-    """Return whether the consumer pays for the outcome; an older record has to be loaded to know it."""
+    """Return whether the consumer pays for the outcome; load a record that lacks the index field."""
     document = await pages.unloaded.get(OUTCOMES.collection, key_of(contract_id))
     known = None if document is None else document.fields.get(IS_PAID)
     if document is None or isinstance(known, bool):

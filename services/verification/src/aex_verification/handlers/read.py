@@ -16,7 +16,7 @@ from aex_runtime.telemetry import continue_subject_trace
 from aex_runtime.tracing.spans import id_attributes
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract
-from aex_verification.handlers.close import expire_contract
+from aex_verification.handlers.close import end_contract_after_deadline
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, OUTCOMES
 from aex_verification.rules.outcomes import is_paid_for
 from aex_verification.rules.records import AttemptRow, ContractRow
@@ -31,7 +31,7 @@ def can_read(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
     return reader.role in {Audience.OPERATOR, Audience.FINANCE}
 
 
-async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str) -> ContractRow:
+async def end_if_due_and_load_visible_contract(deps: Deps, reader: Principal, contract_id: str) -> ContractRow:
     """Return a contract that the reader may read. Raises `NotFound`.
 
     A contract whose deadline has passed is expired first.
@@ -41,7 +41,7 @@ async def load_visible_contract(deps: Deps, reader: Principal, contract_id: str)
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.is_final and not row.state.is_busy and deps.clock.now() >= row.state.deadline:
         with continue_subject_trace(row.traceparent, "expire contract", id_attributes(contract_id)):
-            await expire_contract(deps, contract_id)
+            await end_contract_after_deadline(deps, contract_id)
         row = await load_or_open_contract(deps, contract_id)
     return row
 

@@ -104,7 +104,7 @@ class GradeRecorder:
             }
         )
 
-    async def record_invalid(self, ruling: Invalid) -> CurrentAttempt:
+    async def record_invalid_output(self, ruling: Invalid) -> CurrentAttempt:
         """Write an invalid output with its errors as feedback; it uses no attempt.
 
         The contract stays open, unless its deadline has passed: then it ends and its outcome is written.

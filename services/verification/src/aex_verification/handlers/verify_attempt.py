@@ -82,7 +82,7 @@ async def _conclude(deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 async def _wait_for_slot(deps: Deps, current: CurrentAttempt) -> None:
-    """Let the attempt wait for a slot in memory, or only by its timer if too many wait; count nothing."""
+    """Let the attempt wait for a slot in memory, or only by its timer if too many wait. Not a failure."""
     contract_id, attempt_id = current.contract_id, current.attempt_id
     may_wait = deps.slow_jobs.may_wait(current.consumer_id)
     delay = await _set_timer(deps, contract_id, attempt_id, deps.policy.lease if may_wait else None)
@@ -96,14 +96,14 @@ async def _wait_for_slot(deps: Deps, current: CurrentAttempt) -> None:
             partial(_verify_in_turn, deps, contract_id, attempt_id),
             partial(_resume, deps, contract_id, attempt_id),
         )
-        deps.slow_jobs.add(job)
+        deps.slow_jobs.start(job)
     else:
         ids = {"contract_id": contract_id, "attempt_id": attempt_id}
         _log.info("verification_delayed", **ids, retry_in_s=delay.total_seconds())
 
 
 async def _verify_in_turn(deps: Deps, contract_id: str, attempt_id: str, slot: ExitStack) -> None:
-    """Verify an attempt that now has a slot, unless another process did; its timer restarts first."""
+    """Restart the timer of an attempt that now has a slot, and verify it unless another process did."""
     if await _set_timer(deps, contract_id, attempt_id, deps.policy.verification_lease) is None:
         return
     with deps.in_flight.track(attempt_id):
@@ -148,7 +148,7 @@ async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentA
         recorder = GradeRecorder(deps, unit, current, stored, attempt, grade)
         # A candidate that was judged is an operator's retry: its verdict outlasts a change of the output type.
         if isinstance(grade.ruling, Invalid) and attempt.record.candidate_hash not in state.verification.judged:
-            return await recorder.record_invalid(grade.ruling)
+            return await recorder.record_invalid_output(grade.ruling)
         if grade.result is None or grade.result.verdict is Verdict.INDETERMINATE:
             if state.system_retries != current.state.system_retries:
                 return None  # another replica made the same try, and has recorded its failure

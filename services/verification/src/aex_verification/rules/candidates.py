@@ -56,7 +56,7 @@ def find_size_problems(artifacts: Sequence[Artifact], uploaded: int) -> list[Pro
 
 
 def inline_size(artifact: Artifact) -> int:
-    """Return the decoded size of an artifact's inline content in bytes; 0 without any."""
+    """Return the decoded size of an artifact's inline content in bytes; 0 if it has none."""
     if artifact.content_base64 is not None:
         encoded = artifact.content_base64
         return len(encoded) // 4 * 3 - (len(encoded) - len(encoded.rstrip("=")))

@@ -93,8 +93,9 @@ def is_slow_trial(blob: EvaluationBlob) -> bool:
 def find_data_warnings(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:
     """Return warnings about statistics that cannot be computed from the work's own data.
 
-    `examination` covers these data without a candidate. With unreadable or incomplete data no candidate gets a
-    verdict. Statistics without a column in them are computed from the agent's files (`own_data_alone`).
+    `examination` is the result for these data alone, before any candidate. If the data are unreadable or incomplete, no
+    candidate gets a verdict. If they lack the columns of a statistic, it is computed from the agent's files
+    (`own_data_alone`).
     """
     found = [_warn_about_problem(science, problem) for problem in examination.problems[:_MAX_FINDINGS]]
     return (*found, *_warn_about_groups(science, examination), *_warn_about_recipes(science, domain, examination))
@@ -159,7 +160,7 @@ def _pointer_of(science: Science, problem: DataProblem) -> str:
     return next(iter([*statistics, *files]), "/science/data")
 
 
-def parse_findings(answer: dict[str, Any]) -> TrialFindings:
+def parse_trial_findings(answer: dict[str, Any]) -> TrialFindings:
     """Return the findings in a worker's answer.
 
     Raises `UnreadableFindings`, also for findings that are too many or too long.

@@ -76,9 +76,9 @@ def strip_result(record: OutcomeRecord) -> OutcomeRecord:
 
 
 def is_paid_for(record: OutcomeRecord | None) -> bool:
-    """Return whether the outcome succeeded or costs something in any revision.
+    """Return whether the outcome succeeded or costs something in any revision; False if it is None.
 
-    Then its consumer may read the candidate. False without a record.
+    The consumer may read the candidate of a paid outcome.
     """
     if record is None:
         return False

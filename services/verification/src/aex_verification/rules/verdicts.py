@@ -72,7 +72,7 @@ def make_indeterminate_result(attempt: AttemptRow, now: datetime) -> Verificatio
 
 
 def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
-    """Return whether any criterion is a custom metric."""
+    """Return whether any criterion uses a custom metric."""
     return criteria is not None and any(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
@@ -94,7 +94,7 @@ def lacks_sandbox(result: VerificationResult) -> bool:
 
 
 def permanent_hold_cause(result: VerificationResult) -> HoldCause | None:
-    """Return the hold cause of an indeterminate result that no retry would change; None if one may help.
+    """Return the hold cause of an indeterminate result, or None if a retry may change the result.
 
     An unparsable review was retried before. An unreachable reviewer is retried later, whatever else is missing.
     """

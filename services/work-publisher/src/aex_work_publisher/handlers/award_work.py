@@ -13,7 +13,7 @@ from aex_runtime.telemetry import add_span_attributes, current_trace_context
 from aex_runtime.tracing.spans import id_attributes
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
-from aex_work_publisher.handlers.read_work import require_found, require_visible
+from aex_work_publisher.handlers.read_work import require_existing_work, require_visible_work
 from aex_work_publisher.measures import AWARDED_TOTAL
 from aex_work_publisher.repository import find_committed_work, insert_award, read_work_in_unit, update_work
 from aex_work_publisher.rules import transitions
@@ -42,7 +42,7 @@ def create_award(
     return contract_id
 
 
-def log_new_award(effect: Effect, work_id: str, agent_id: str) -> None:
+def log_new_award_and_bind_contract(effect: Effect, work_id: str, agent_id: str) -> None:
     """Log the award unless the request was a repeat; bind the contract's id to later log events."""
     bind_contextvars(contract_id=effect.resource_id)
     add_span_attributes(id_attributes(effect.resource_id))
@@ -61,12 +61,12 @@ async def award_work(
     contract_id = deps.ids.new("ctr")
 
     async def award(unit: Unit) -> str:
-        stored = require_visible(await read_work_in_unit(unit, work_id), consumer)
+        stored = require_visible_work(await read_work_in_unit(unit, work_id), consumer)
         require_rate_within_max(stored.record, award_request.cpc_rate)
         return create_award(deps, unit, stored, contract_id, award_request.agent_id, award_request.cpc_rate)
 
     effect = await run_idempotent(deps.unit_of_work, request, award)
-    log_new_award(effect, work_id, award_request.agent_id)
+    log_new_award_and_bind_contract(effect, work_id, award_request.agent_id)
     return effect
 
 
@@ -78,14 +78,14 @@ async def claim_work(deps: Deps, agent: Principal, work_id: str, request: Idempo
     """
     contract_id = deps.ids.new("ctr")
     # An agent that saw the work open and lost the race gets a 409, not a 404.
-    require_claims_allowed(require_visible(await find_committed_work(deps.store, work_id), agent).record)
+    require_claims_allowed(require_visible_work(await find_committed_work(deps.store, work_id), agent).record)
 
     async def claim(unit: Unit) -> str:
-        stored = require_found(await read_work_in_unit(unit, work_id))
+        stored = require_existing_work(await read_work_in_unit(unit, work_id))
         return create_award(deps, unit, stored, contract_id, agent.id, stored.record.work.budget.max_cpc)
 
     effect = await run_idempotent(deps.unit_of_work, request, claim)
-    log_new_award(effect, work_id, agent.id)
+    log_new_award_and_bind_contract(effect, work_id, agent.id)
     return effect
 
 
@@ -96,7 +96,7 @@ async def cancel_work(deps: Deps, consumer: Principal, work_id: str, request: Id
     """
 
     async def cancel(unit: Unit) -> str:
-        stored = require_visible(await read_work_in_unit(unit, work_id), consumer)
+        stored = require_visible_work(await read_work_in_unit(unit, work_id), consumer)
         record = transitions.apply_cancellation(stored.record)
         if record is not stored.record:
             update_work(unit, stored, record)

@@ -18,14 +18,14 @@ from aex_work_publisher.rules.publication import build_awarded_event, with_secre
 from aex_work_publisher.rules.records import WorkRecord, may_see, visible_index_filters
 
 
-def require_visible(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
+def require_visible_work(found: Stored[WorkRecord] | None, reader: Principal) -> Stored[WorkRecord]:
     """Return the work if it exists and `reader` may see it. Raises `NotFound` otherwise."""
     if found is not None and not may_see(found.record, reader):
         found = None
-    return require_found(found)
+    return require_existing_work(found)
 
 
-def require_found(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
+def require_existing_work(found: Stored[WorkRecord] | None) -> Stored[WorkRecord]:
     """Return the work if it exists. Raises `NotFound` otherwise."""
     if found is None:
         raise NotFound("work_not_found", "There is no such work")
@@ -37,7 +37,7 @@ async def get_work(deps: Deps, reader: Principal, work_id: str) -> Work:
 
     Raises `NotFound` also if the reader may not see the work.
     """
-    record = require_visible(await find_committed_work(deps.store, work_id), reader).record
+    record = require_visible_work(await find_committed_work(deps.store, work_id), reader).record
     if reader.role is not Audience.CONSUMER or record.evaluation is None:
         return record.work
     return with_secrets(record, await load_evaluation_data(deps.blobs, record.evaluation))

@@ -36,14 +36,14 @@ _MAX_FILES = 10
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def make_uploads(deps: Deps) -> Uploads:
+def make_upload_store(deps: Deps) -> Uploads:
     """Return the store of the raw data files that consumers uploaded."""
     return Uploads(UPLOADS, DATA_AREA, deps.blobs, deps.store, deps.unit_of_work, bounds=deps.bounds)
 
 
 async def find_own_upload_size(deps: Deps, reader: Principal, digest: str) -> int | None:
-    """Return the size in bytes of a file that the reader uploaded; None without such an upload."""
-    found = await make_uploads(deps).find(reader.role, reader.id, [digest])
+    """Return the size in bytes of a file that the reader uploaded; None if there is none."""
+    found = await make_upload_store(deps).find(reader.role, reader.id, [digest])
     return found[digest].size if found else None
 
 
@@ -55,7 +55,7 @@ async def add_data_problems(deps: Deps, consumer: Principal, body: Any, checked:
     named = _named_digests(body)
     if not named:
         return checked
-    found = await make_uploads(deps).find(Audience.CONSUMER, consumer.id, named.values())
+    found = await make_upload_store(deps).find(Audience.CONSUMER, consumer.id, named.values())
     problems = missing_upload_problems(list(named.items()), found, "/v1/artifacts")
     if total_size(named.values(), found) > MAX_TOTAL_BYTES:
         message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of data in all"
@@ -109,7 +109,8 @@ async def submit_work(
     """Publish a work, once per idempotency key; the effect's resource is the work's id.
 
     Stores work and evaluation data, and emits `work.submitted`. The second result is the work, with warnings and
-    quote. A repeat returns the first work, without them if its metrics no longer exist. Raises:
+    quote. A repeat returns the work that was published first; if its metrics no longer exist, warnings and quote are
+    missing. Raises:
     - `InvalidRequest` or `Unprocessable` with every problem of the submission;
     - `TemporarilyUnavailable` when the disk is nearly full.
     """

@@ -60,7 +60,7 @@ def may_see(record: WorkRecord, reader: Principal) -> bool:
 def visible_index_filters(reader: Principal, status: WorkStatus | None) -> tuple[Mapping[str, str], ...]:
     """Return the queries of the works that `reader` may list, each as index fields with their values.
 
-    No work matches two of them. `status` None means any status.
+    No work matches two of the queries. If `status` is None, any status matches.
     """
     if reader.role is Audience.CONSUMER:
         own = {"consumer_id": reader.id}

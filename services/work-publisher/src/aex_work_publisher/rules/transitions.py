@@ -1,6 +1,7 @@
 """Transitions of a work's status.
 
-Each function returns the next record; the same object means no change.
+A function `apply_…` returns the new record, or the given object if nothing changes. A function `require_…` raises an
+error for a forbidden step.
 """
 
 from decimal import Decimal

@@ -51,8 +51,8 @@ def find_direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
 def _judge(kind: str, patterns: Mapping[str, Any], lead: str, head: str, rest: str, nearby: str) -> str | None:
     """Return the kind of order that a sentence gives; None for an honest sentence.
 
-    `kind` is that of its verb. `lead` and `rest` are the words before the verb and from it on, `head` the sentence so
-    far. `nearby` is the surrounding text.
+    `kind` is the kind of the verb. `lead` is the beginning of its clause, `head` the sentence before the clause, and
+    `rest` the sentence from the verb on. `nearby` is the surrounding text.
     """
 
     def has(name: str, text: str) -> bool:

@@ -51,7 +51,9 @@ class MissingBatches(NamedTuple):
     reason: str
 
 
-async def read_batches(store: Store, first: int, last: int) -> AsyncGenerator[list[StoredBatch | MissingBatches], None]:
+async def iterate_batch_groups(
+    store: Store, first: int, last: int
+) -> AsyncGenerator[list[StoredBatch | MissingBatches], None]:
     """Yield the batches `first` to `last` with their transactions, in groups and in order.
 
     A range of missing numbers is yielded as `MissingBatches`.
@@ -141,7 +143,7 @@ class JournalVerifier:
 
     async def verify_to(self, seq: int) -> None:
         """Verify the batches after the last verified one up to `seq`; add a finding for each defect."""
-        async for group in prefetch(read_batches(self._store, self.link.seq + 1, seq)):
+        async for group in prefetch(iterate_batch_groups(self._store, self.link.seq + 1, seq)):
             documents = [document for each in group if isinstance(each, StoredBatch) for document in each.documents]
             originals = await read_reversed_transactions(self._store, documents)
             for each in group:
@@ -227,7 +229,7 @@ async def report_repeated_transactions(store: Store, verifier: JournalVerifier, 
     if not repeated:
         return
     first_batch: dict[str, int] = {}
-    async for group in read_batches(store, 1, verifier.link.seq):
+    async for group in iterate_batch_groups(store, 1, verifier.link.seq):
         for batch in (each.batch for each in group if isinstance(each, StoredBatch)):
             for sealed in batch.transactions:
                 if not verifier.transactions.has_hash_in(sealed.id, repeated):

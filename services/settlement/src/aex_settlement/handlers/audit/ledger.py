@@ -10,13 +10,13 @@ from aex_settlement.handlers.audit.journal import (
     Progress,
     StoredBatch,
     check_transaction,
-    read_batches,
+    iterate_batch_groups,
     read_reversed_transactions,
 )
 from aex_settlement.repository.audited import (
     has_matching_index_fields,
     id_from_key,
-    iterate_documents,
+    iterate_document_pages,
     read_settlement_documents,
 )
 from aex_settlement.repository.journal import UNSEALED
@@ -26,7 +26,7 @@ from aex_settlement.rules.audit_findings import MAX_LISTED, AuditFindings
 from aex_settlement.rules.audit_transactions import (
     BookingRecord,
     find_settlement_problems,
-    format_differing_fields,
+    format_differing_field_names,
     record_of_transaction,
     records_of_settlement,
 )
@@ -43,7 +43,7 @@ async def compare_settlements_with_ledger(
     """
     count = matched = 0
     # Newest first: those created meanwhile are left out.
-    async for page in prefetch(iterate_documents(store, SETTLEMENTS, "settled_at", "desc")):
+    async for page in prefetch(iterate_document_pages(store, SETTLEMENTS, "settled_at", "desc")):
         count += len(page)
         records: list[BookingRecord] = []
         for document in page:
@@ -84,14 +84,14 @@ async def _check_unverified(store: Store, findings: AuditFindings, records: Sequ
         if posted != record:
             detail = f"names {record.transaction_id}, which is not in the ledger"
             if posted is not None:
-                detail = f"{format_differing_fields(record, posted)} is not as posted by {record.transaction_id}"
+                detail = f"{format_differing_field_names(record, posted)} is not as posted by {record.transaction_id}"
             findings.add("settlement_differs", record.contract_id, detail)
 
 
 async def _report_missing_settlements(store: Store, findings: AuditFindings, last: int) -> None:
     """Read the journal again and add a finding for each settlement transaction without its settlement."""
     reported = {each.subject for each in findings.listed}
-    async for group in read_batches(store, 1, last):
+    async for group in iterate_batch_groups(store, 1, last):
         found = [each for batch in group if isinstance(batch, StoredBatch) for each in batch.decode_transactions()]
         transactions = [each for each in found if record_of_transaction(each) is not None]
         documents = await read_settlement_documents(store, [each.contract_id or "" for each in transactions])
@@ -126,7 +126,7 @@ async def check_added_transactions(
     `verify_to_current_head` verifies batches sealed meanwhile, in which such a transaction may be.
     """
     done = 0
-    async for page in prefetch(iterate_documents(store, TRANSACTIONS)):
+    async for page in prefetch(iterate_document_pages(store, TRANSACTIONS)):
         done += len(page)
         unverified = [each for each in page if not _is_verified(verifier, each.key)]
         rows = await read_documents(store, UNSEALED.collection, [unsealed_row_key(each) for each in unverified])
@@ -166,7 +166,7 @@ async def check_unsealed_transactions(
     Adds a finding for each that is damaged, sealed already, or without its settlement.
     """
     count, listed = 0, list[str]()
-    async for page in iterate_documents(store, UNSEALED, "occurred_at"):
+    async for page in iterate_document_pages(store, UNSEALED, "occurred_at"):
         rows = [_decode_row(document) for document in page]
         for document, row in zip(page, rows, strict=True):
             if row is None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from aex_models.settlement import LedgerTransaction
 from aex_runtime.store.port import Document, Store
-from aex_settlement.handlers.audit.journal import JournalVerifier, Progress, StoredBatch, read_batches
+from aex_settlement.handlers.audit.journal import JournalVerifier, Progress, StoredBatch, iterate_batch_groups
 from aex_settlement.repository.audited import (
     decode_projected,
     expected_record_key,
@@ -26,7 +26,7 @@ from aex_settlement.rules.audit_projections import (
     Figure,
     NamedSums,
     RecordKind,
-    compute_account_figures,
+    compute_account_figures_and_update_totals,
     compute_rollup_figures,
     describe_record,
     extract_figures,
@@ -69,7 +69,7 @@ class ProjectionRecount:
         if self.projection is Projection.ROLLUPS:
             figures = list(compute_rollup_figures(transactions))
         else:
-            figures = list(compute_account_figures(self._totals, batch, transactions))
+            figures = list(compute_account_figures_and_update_totals(self._totals, batch, transactions))
         for figure in figures:
             if self._is_unread(figure):
                 self._sums.add(figure.name, figure.values)
@@ -113,8 +113,8 @@ class ProjectionAudit:
         self._progress = progress
         self._state: ProjectionState | None = None
 
-    async def read_initial_watermark(self) -> None:
-        """Read the last batch that the projection has applied, up to which the recount accepts batches."""
+    async def limit_recount_to_watermark(self) -> None:
+        """Read the watermark; let the recount accept batches up to the last one that was applied."""
         with self._reporting_unread():
             state = await self._read_state()
             self.recount.until = state.seq if state else 0
@@ -124,7 +124,7 @@ class ProjectionAudit:
     ) -> int | None:
         """Add a finding for each stored record that differs from the journal, and return the watermark.
 
-        Returns None if the projection cannot be compared, which is a finding too, except before its first batch.
+        Returns None if the projection cannot be compared. That is a finding too, unless no batch was applied yet.
         """
         with self._reporting_unread():
             state = await self._read_state()
@@ -223,7 +223,7 @@ class ProjectionAudit:
         if state is not None:
             recount.until = max(recount.until, state.seq)
             await verifier.verify_to(state.seq)
-            async for group in read_batches(self._store, recount.seq + 1, state.seq):
+            async for group in iterate_batch_groups(self._store, recount.seq + 1, state.seq):
                 for each in group:
                     if isinstance(each, StoredBatch):
                         recount.add_batch(each.batch, each.decode_transactions())

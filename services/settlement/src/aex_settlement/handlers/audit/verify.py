@@ -35,7 +35,7 @@ _KEY_BYTES = 32
 
 
 class NoLedger(Exception):
-    """Error for a store without any ledger record, and without a seal or projection that names one."""
+    """Error for a store without ledger records, if no seal and no projection shows that there were any."""
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ async def audit_ledger(deps: Deps, known_seals: Sequence[Seal], progress: Progre
     findings = report.findings
     projections = [ProjectionAudit(store, findings, each, key, progress) for each in Projection]
     for each in projections:
-        await each.read_initial_watermark()
+        await each.limit_recount_to_watermark()
     recounts = [each.recount for each in projections]
     observers = [recount.add_batch for recount in recounts]
     verifier = JournalVerifier(store, findings, key, observers, progress, {seal.seq for seal in known_seals})

@@ -135,7 +135,8 @@ class _ProjectionBuild:
     async def _switch(self, built: Watermark) -> None:
         """Replace the current generation.
 
-        Raises `ConcurrentUpdate` if that has applied more batches: answers must not go back in time.
+        Raises `ConcurrentUpdate` if the current generation has applied more batches, because answers must not go back
+        in time.
         """
 
         async def write(transaction: Transaction) -> bool:

@@ -173,8 +173,8 @@ class _SealRun:
     async def _seal(self, head: JournalHead, groups: Sequence[SealableGroup]) -> JournalHead:
         """Commit the batch after `head`, delete its unsealed rows, and return the new head.
 
-        Rows that were read after `head` exist as long as it is the head, because only sealing deletes rows. Raises
-        `ConcurrentUpdate` when it no longer is.
+        Raises `ConcurrentUpdate` if `head` is no longer the journal's head. Otherwise the rows that were read after
+        `head` still exist, because only sealing deletes rows.
         """
         now = self.deps.clock.now()
         batch = build_next_batch(head, [sealed for each in groups for sealed in each.sealed], now)
