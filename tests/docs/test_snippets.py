@@ -55,7 +55,7 @@ from aex_outcomes.config import OutcomeConfig, parse_config
 from aex_outcomes.lifecycle.registry import VerifierRegistry
 
 config = parse_config({"extractors": {"politeness": {"class": "politeness"}}})
-print("politeness" in Catalog.of(config), *VerifierRegistry.load(OutcomeConfig()).names)
+print("politeness" in Catalog.of(config), *VerifierRegistry.import_enabled(OutcomeConfig()).names)
 """
 
 
@@ -74,7 +74,7 @@ def test_configuration_of_the_readme_is_loaded(block: Block) -> None:
     config = parse_config(yaml.safe_load(block.text))
     assert set(Catalog.of(config).extractors) >= set(config.extractors)
     named = {name for name, each in config.verifiers.items() if each.enabled}
-    assert set(VerifierRegistry.load(config).names) == named
+    assert set(VerifierRegistry.import_enabled(config).names) == named
 
 
 @pytest.mark.parametrize(("document", "heading"), [(GOVERNANCE, "Rules"), (OPERATORS, "Tune the rules")])

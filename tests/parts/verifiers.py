@@ -67,7 +67,7 @@ class InProcessVerifiers(FailingPart):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self.requests: list[VerifierRequest] = []
-        self.by_name = {name: CheckedVerifier.from_annotation(verify) for name, verify in VERIFIERS.items()}
+        self.by_name = {name: CheckedVerifier.from_annotated_function(verify) for name, verify in VERIFIERS.items()}
         self._clock = clock
 
     async def rule(self, request: VerifierRequest) -> Ruling:

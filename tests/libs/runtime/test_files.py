@@ -9,10 +9,10 @@ from aex_runtime import files
 
 
 def test_new_directory_is_private_and_has_its_version(tmp_path: Path) -> None:
-    path = files.open_data_dir(tmp_path / "deep" / "data")
+    path = files.ensure_data_dir(tmp_path / "deep" / "data")
     assert (path / "version").read_text() == f"{files.LAYOUT_VERSION}\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
-    assert files.open_data_dir(path) == path
+    assert files.ensure_data_dir(path) == path
 
 
 async def test_free_bytes_are_rounded_and_need_an_existing_directory(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_free_bytes_are_rounded_and_need_an_existing_directory(tmp_path: P
 def test_directory_of_another_version_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "version").write_text(content)
     with pytest.raises(files.UnknownLayout, match=r"layout version .*: name another directory"):
-        files.open_data_dir(tmp_path)
+        files.ensure_data_dir(tmp_path)
     assert (tmp_path / "version").read_text() == content
 
 
@@ -56,12 +56,12 @@ def test_replaced_file_has_its_new_content_and_mode(tmp_path: Path) -> None:
 def test_new_file_has_its_bytes_and_mode(tmp_path: Path) -> None:
     before = os.umask(0o777)
     try:
-        os.close(files.open_new_file(tmp_path / "a", b"bytes", 0o640))
+        os.close(files.create_and_open_file(tmp_path / "a", b"bytes", 0o640))
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
     assert (tmp_path / "a").read_bytes() == b"bytes"
     files.sync_folder(tmp_path)
     with pytest.raises(FileExistsError):
-        files.open_new_file(tmp_path / "a", b"second", 0o600)
+        files.create_and_open_file(tmp_path / "a", b"second", 0o600)
     assert (tmp_path / "a").read_bytes() == b"bytes"

@@ -25,7 +25,7 @@ from aex_models.governance import Action, Flag, Hold, HoldCause, Severity, Valid
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.clock import SetClock
-from aex_runtime.files import open_data_dir
+from aex_runtime.files import ensure_data_dir
 from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer
@@ -146,6 +146,6 @@ async def open_client(folder: Path, store: Store | None = None, at: datetime = N
     deps = Deps(UnitOfWork("governance", chosen, clock, lambda _: None), chosen, clock, load_rule_configs())
     backends = Backends(chosen, open_bus("memory:"), open_blobs("memory:"), clock, ids)
     app = create_app(Settings(data_dir=folder), backends)
-    issuer = LocalIssuer(load_or_create_key(open_data_dir(folder)), clock, ids)
+    issuer = LocalIssuer(load_or_create_key(ensure_data_dir(folder)), clock, ids)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as http:
         yield Client(deps, clock, app, http, issuer)

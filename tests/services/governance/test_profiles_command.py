@@ -18,7 +18,7 @@ import pytest
 from aex_cli.main import run_command_line
 from aex_governance.repository import read_projection_generations
 from aex_runtime.clock import WallClock
-from aex_runtime.files import open_data_dir
+from aex_runtime.files import ensure_data_dir
 from aex_runtime.generations import LEASE
 from aex_runtime.leases import Leases
 from aex_runtime.store.port import Store
@@ -49,7 +49,7 @@ def on_the_store(data_dir: Path, work: Callable[[Store], Awaitable[object]]) -> 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     """Return the data directory of a suite with a log of governance."""
-    folder = open_data_dir(tmp_path / "data")
+    folder = ensure_data_dir(tmp_path / "data")
     on_the_store(folder, lambda store: live_through(open_process(store), 0, CONTRACTS))
     return folder
 

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.bus.factory import open_bus
-from aex_runtime.files import open_data_dir
+from aex_runtime.files import ensure_data_dir
 from aex_runtime.identity.local_key import load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.identity.tokens import LocalIssuer
@@ -87,7 +87,7 @@ async def open_counter(ledger: LedgerKit, folder: Path) -> AsyncIterator[Counter
     deps = ledger.deps
     backends = Backends(deps.store, open_bus("memory:"), open_blobs("memory:"), deps.clock, deps.ids)
     app = create_app(Settings(data_dir=folder), backends)
-    issuer = LocalIssuer(load_or_create_key(open_data_dir(folder)), deps.clock, deps.ids)
+    issuer = LocalIssuer(load_or_create_key(ensure_data_dir(folder)), deps.clock, deps.ids)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://settlement") as client:
         yield Counter(ledger, client, issuer, app)
 

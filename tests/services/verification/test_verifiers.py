@@ -22,7 +22,7 @@ SAMPLES = "tests.services.verification.operators"
 CONFIG = parse_config(
     {"verifiers": {"obey": f"{SAMPLES}:obey", "hasty": {"path": f"{SAMPLES}:obey", "timeout_ms": 200}}}
 )
-REGISTERED = VerifierRegistry.load(CONFIG)
+REGISTERED = VerifierRegistry.import_enabled(CONFIG)
 TIMEOUTS = {name: each.timeout_ms for name, each in REGISTERED.by_name.items()}
 module_loop = pytest.mark.asyncio(loop_scope="module")
 

@@ -77,7 +77,7 @@ class Catalog:
 
     @classmethod
     def of(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
-        """Build the catalogue of a configuration, by default of the default one, and load its extractors.
+        """Build the catalogue of a configuration (None: of the default one), and load its extractors.
 
         `sandbox` runs custom metrics; by default each run starts a confined worker. Raises `InvalidConfig`, also if two
         extractors have the same metric.
@@ -204,7 +204,7 @@ class Catalog:
 
 
 class MetricSources(dict[str, str]):
-    """Section of the extractor by metric; every `custom.NAME` and `stat.NAME` is a key, too."""
+    """Mapping from metric to its extractor's section; every `custom.NAME` and `stat.NAME` is a key, too."""
 
     def __contains__(self, metric: object) -> bool:
         return isinstance(metric, str) and super().__contains__(find_catalog_name(metric))
@@ -217,7 +217,7 @@ class MetricSources(dict[str, str]):
 
 
 def find_catalog_name(metric: str) -> str:
-    """Return the name of the metric's entry: `custom.*` or `stat.*` for a work's own metric, else its own."""
+    """Return the name of the metric's entry: `custom.*` or `stat.*` for a work's own metric, else itself."""
     return next((name for name, named in _OPEN.items() if named(metric) is not None), metric)
 
 

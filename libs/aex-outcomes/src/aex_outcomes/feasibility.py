@@ -18,12 +18,12 @@ from aex_models.thresholds import MetricType
 from aex_outcomes.catalog import Catalog, supplied_evaluation
 from aex_outcomes.engine.criteria import (
     EQUALITY_TOLERANCE,
-    custom_percent_to_fraction,
     find_value_problem,
     is_boolean_criterion,
     is_met,
     is_within,
-    percent_to_fraction,
+    to_fraction_if_custom_percent,
+    to_fraction_if_percent,
 )
 from aex_outcomes.extractors.text_quality import read_references
 from aex_outcomes.kernels.keywords import normalize_distinct_terms
@@ -139,7 +139,7 @@ def _by_value(
 
 def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool | None:
     """Return True if the value meets the criterion, False if not, and None for an invalid value."""
-    value = custom_percent_to_fraction(criterion, raw)
+    value = to_fraction_if_custom_percent(criterion, raw)
     return is_met(criterion, value) if find_value_problem(criterion, value, entry) is None else None
 
 
@@ -178,7 +178,7 @@ def _points(sharing: Sequence[SuccessCriterion]) -> Iterator[float]:
             if not is_finite_number(bound):
                 continue
             reach = EQUALITY_TOLERANCE if criterion.comparison.value in {"eq", "neq"} else 0
-            for point in {float(bound), float(percent_to_fraction(criterion, bound))}:
+            for point in {float(bound), float(to_fraction_if_percent(criterion, bound))}:
                 yield from {point - reach, point, point + reach}
 
 

@@ -182,10 +182,10 @@ def summarize_rejection(result: VerificationResult | None, message: str | None) 
 
 
 def derive_rejection_code(result: VerificationResult | None, criteria: SuccessCriteria | None = None) -> str:
-    """Return the code of a rejection without a verifier: `criteria_not_met` or `science_not_passed`.
+    """Return the code of a rejection by the engine alone: `criteria_not_met` or `science_not_passed`.
 
-    It is `science_not_passed` if the science gate rejected the candidate and the criteria succeeded. Without the work's
-    `criteria` they count as failed if any is unmet, also under `any` or `weighted`.
+    It is `science_not_passed` if the science gate rejected the candidate and the criteria succeeded. If `criteria` is
+    None, they count as failed if any is unmet, also under `any` or `weighted`.
     """
     if not is_rejected_by_science(result) or result is None:
         return CRITERIA_NOT_MET

@@ -56,27 +56,27 @@ def truncate(text: str) -> str:
     return text if len(text) <= _MAX_DETAIL else f"{text[:_MAX_DETAIL]}…"
 
 
-def escape_element_text(text: str, max_bytes: int) -> str:
-    """Escape untrusted text for the content of an XML element: one line, cut after `max_bytes`.
+def escape_element_text(text: str, cut_at_bytes: int) -> str:
+    """Escape untrusted text for the content of an XML element: one line, cut after `cut_at_bytes`.
 
     Line breaks become blanks, and characters that XML 1.0 cannot hold become U+FFFD. Quotes stay as they are; use
     `escape_attribute` for attributes.
     """
-    return to_one_line(text, max_bytes, _IN_TEXT)
+    return to_one_line(text, cut_at_bytes, _IN_TEXT)
 
 
-def escape_attribute(text: str, max_bytes: int) -> str:
-    """Escape untrusted text for an XML attribute in double quotes: one line, cut after `max_bytes`."""
-    return to_one_line(text, max_bytes, _IN_ATTRIBUTE)
+def escape_attribute(text: str, cut_at_bytes: int) -> str:
+    """Escape untrusted text for an XML attribute in double quotes: one line, cut after `cut_at_bytes`."""
+    return to_one_line(text, cut_at_bytes, _IN_ATTRIBUTE)
 
 
-def to_one_line(text: str, max_bytes: int, replacements: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the text in one line, cut with an ellipsis after `max_bytes` of UTF-8.
+def to_one_line(text: str, cut_at_bytes: int, replacements: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the text in one line, cut with an ellipsis after `cut_at_bytes` of UTF-8.
 
     Line breaks become blanks, and control characters become U+FFFD. `replacements` are applied to single characters.
     """
     written: list[str] = []
-    remaining = max_bytes
+    remaining = cut_at_bytes
     for character in text:
         written.append(replacements.get(character) or _replace_control(character))
         remaining -= len(written[-1].encode())

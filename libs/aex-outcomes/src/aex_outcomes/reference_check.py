@@ -1,4 +1,4 @@
-"""Check that a work's reference passes the work's criteria; a failure suggests a mistake in them."""
+"""Check that a work's reference passes the work's criteria; else the criteria may have a mistake."""
 
 import asyncio
 from collections.abc import Mapping

@@ -70,7 +70,7 @@ def recount_rollout(rollout: RolloutResponse) -> RolloutRecount:
     """Recompute a rollout's figures from its steps, and compare them with its claimed figures.
 
     Claimed returns and their mean may differ as claims of statistics may (see `reconcile`): by 1 %, or by rounding to
-    their own decimals. They may also differ by `ALLOWANCE`, and by nothing else if the recomputed figure is 0.
+    their own decimals. They may also differ by `ALLOWANCE`; if the recomputed figure is 0, by that alone.
 
     An episode's return is known if one of its steps has a reward, or if its `length` is 0. Steps without a reward count
     as 0, because many environments reward only the last step. An episode without its steps leaves the mean and the
@@ -170,7 +170,7 @@ def score_rollout(payload: Any) -> float | None:
 
     The score is the first of these with a value: `metrics.mean_return`, `metrics.details.correct` (true 1.0, false
     0.0), the mean of `metrics.episode_returns`, and `metrics.outcome_score`. The last is deprecated and causes a
-    `DeprecationWarning`. Values that are no finite number are skipped, and lists with such a value or without any.
+    `DeprecationWarning`. Values that are no finite number are skipped. So are empty lists, and lists with such a value.
 
     `payload`: a `RolloutResponse` or plain JSON, valid or not, with `metrics` or with the rollout at `rollout`.
     """

@@ -40,7 +40,8 @@ def lint_science(science: Science, work_domain: str | None, catalog: Catalog) ->
 def is_recomputed_from_agent_files(criterion: SuccessCriterion, science: Science) -> bool:
     """Return True if the criterion's metric may be recomputed from the agent's own files.
 
-    It is if the work names no data of its own, or if the metric's statistics name no file or another file than these.
+    That is so if the work names no data of its own. It is also so if the metric's statistics name no file, or a file
+    not among these data.
     """
     if not is_recomputed_metric(criterion.metric):
         return False

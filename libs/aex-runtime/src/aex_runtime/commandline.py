@@ -55,7 +55,7 @@ def write_json(value: Any) -> None:
 def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], title: str = "") -> None:
     """Write rows, given as cells by column name, to stdout.
 
-    A terminal gets a table with the title; a pipe gets a header and lines with tabs, without it.
+    A terminal gets a table with the title. A pipe gets no title, but a header and lines with tabs.
     """
     from rich import console, markup, table  # noqa: PLC0415 half of the start of a command that prints none
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 
-def open_new_file(path: Path, content: bytes, mode: int) -> int:
+def create_and_open_file(path: Path, content: bytes, mode: int) -> int:
     """Create a file with this content and return its open descriptor, which the caller must close.
 
     The content is not synced yet. Raises `FileExistsError` for an existing file. After any other `OSError` the file is
@@ -45,7 +45,7 @@ class UnknownLayout(Exception):
     """A data directory with the layout of another version, or a directory that is no data directory."""
 
 
-def open_data_dir(path: Path) -> Path:
+def ensure_data_dir(path: Path) -> Path:
     """Create the data directory if it is missing, check its layout version, and return its path.
 
     Raises `UnknownLayout`.
@@ -93,7 +93,7 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
 
 def _write_temporary(path: Path, content: bytes, mode: int) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = open_new_file(temporary, content, mode)
+    descriptor = create_and_open_file(temporary, content, mode)
     try:
         os.fsync(descriptor)
     except BaseException:

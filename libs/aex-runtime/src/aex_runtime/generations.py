@@ -83,7 +83,7 @@ class GenerationBuild(Protocol[T]):
         """Delete the documents of generations that are neither read nor being built; return their number."""
 
     async def begin(self) -> T:
-        """Record a new generation, before its documents; or return the one that a killed rebuild has begun."""
+        """Record a new generation, which has no documents yet, or return one that a killed rebuild has begun."""
 
     async def fill(self, generation: T) -> T:
         """Write the documents of the generation, and return it with its progress."""

@@ -25,8 +25,8 @@ _CAUSE_SEPARATOR = "\n\nThe above exception was the direct cause of the followin
 def google_log_processor(project: str | None, version: str) -> Processor:
     """Return the structlog processor that gives log lines the fields of Google Cloud.
 
-    It is the last before the encoder, after redaction. `project` is that of traces; if None a line has only the trace's
-    id. `version` is reported with errors.
+    It is the last before the encoder, after redaction. `project` is the Google Cloud project of the traces; if it is
+    None, a line has only the trace's id. `version` is reported with errors.
     """
 
     def entry(_logger: Any, _method: str, event: Event) -> Event:

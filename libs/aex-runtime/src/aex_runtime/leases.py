@@ -1,9 +1,9 @@
 """Leases with fencing tokens, leader election for background work, and lease handles for commands.
 
 Clocks of processes differ by up to `max_skew`. A process may acquire another one's lease in two cases. Its own clock is
-`max_skew` past the end of the lease; or it has seen the lease unchanged for its length and `max_skew`. For the owner a
-lease ends at its end, counted from before the write that acquired it. A process that was paused may still write late,
-so its transactions call `require_lease`.
+`max_skew` past the end of the lease; or it has seen the lease unchanged for the lease's length plus `max_skew`. For the
+owner a lease ends at its end, counted from before the write that acquired it. A process that was paused may still write
+late, so its transactions call `require_lease`.
 """
 
 import asyncio

@@ -108,9 +108,9 @@ class Quota:
     ) -> AsyncIterator[bytes]:
         """Return the chunks of an upload; reading them raises `StorageQuotaExceeded` if the file is too large.
 
-        They raise before their end, so that no blob is kept. `declared_bytes` is the announced size, for which the
-        error may be raised at once. `find_uploads` returns those of some digests that the principal has uploaded; a
-        repeated file is never too large.
+        The error comes before the last chunk, so that no blob is kept. `declared_bytes` is the announced size, for
+        which the error may be raised at once. `find_uploads` gets digests and returns the principal's uploads among
+        them; a repeated file is never too large.
         """
         used = await self.load_used_bytes(store)
         self._refuse_certain_excess(used, declared_bytes or 0)

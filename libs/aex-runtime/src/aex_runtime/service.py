@@ -15,7 +15,7 @@ from aex_runtime.bus.dataref import EventData
 from aex_runtime.bus.factory import open_bus
 from aex_runtime.bus.port import Bus
 from aex_runtime.clock import Clock, WallClock
-from aex_runtime.files import open_data_dir, rounded_free_bytes
+from aex_runtime.files import ensure_data_dir, rounded_free_bytes
 from aex_runtime.http.health import Probe
 from aex_runtime.http.metrics import GaugeSpec, Metrics
 from aex_runtime.identity.local_key import load_key_file, load_or_create_key
@@ -127,7 +127,7 @@ def assemble(
     `UnsafeKey` for an unusable directory, `BadConfiguration` for an unusable URL.
     """
     if settings.uses_data_dir():
-        open_data_dir(settings.data_dir)
+        ensure_data_dir(settings.data_dir)
     key = load_key_file(settings.key_file) if settings.key_file else load_or_create_key(settings.data_dir)
     ports = backends or open_backends(settings, service)
     metrics = Metrics(service)

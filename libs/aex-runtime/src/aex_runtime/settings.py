@@ -34,7 +34,7 @@ class BadConfiguration(Exception):
 
 @contextmanager
 def as_bad_configuration(variable: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn these errors of the block into `BadConfiguration` with the name of the variable."""
+    """Raise `BadConfiguration`, with the name of the variable, for these errors of the block."""
     try:
         yield
     except errors as error:

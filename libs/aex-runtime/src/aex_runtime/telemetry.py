@@ -92,7 +92,7 @@ def continue_trace(
     attributes: Attributes | None = None,
     joins: bool = True,
 ) -> Iterator[trace.Span]:
-    """Run the block in a new span of this trace; of a new trace if it is missing or invalid.
+    """Run the block in a new span of this trace; of a new trace if `traceparent` is missing or invalid.
 
     `joins`: whether the work in the block belongs to this trace; if not, see `continue_subject_trace`. Without a
     provider the span is not recorded.
@@ -123,7 +123,7 @@ def record_steps(provider: trace.TracerProvider, *, caller_named_trace: bool) ->
 def trace_step(
     name: str, attributes: Attributes | None = None, kind: SpanKind = SpanKind.INTERNAL
 ) -> Iterator[trace.Span]:
-    """Run the block in a span of its own if the running trace is recorded; yield that or the running span."""
+    """Run the block in a new span if the running trace is recorded; yield the new or the running span."""
     running, tracer = trace.get_current_span(), contexts.get_value(_TRACER)
     if not running.is_recording() or not isinstance(tracer, trace.Tracer):
         yield running
@@ -137,7 +137,7 @@ def trace_step(
 def resume_trace(trace_context: Mapping[str, str], name: str) -> Iterator[None]:
     """Run the block, in a task of its own, in a span whose parent may have ended.
 
-    `trace_context` is that of the parent, from `current_trace_context`.
+    `trace_context` is the parent's result of `current_trace_context`.
     """
     parent = parse_trace_context(trace_context.get("traceparent"), trace_context.get("tracestate"))
     with _run_in_span(_running_tracer().start_span(name, parent, SpanKind.INTERNAL), {}):

@@ -116,7 +116,7 @@ class Unit:
     async def write_outbox(self, event_data: EventData | None) -> tuple[QueuedEvent, ...]:
         """Write the unit's events as rows of the outbox; return them with the sizes of the rows.
 
-        The data of a large event are stored as a blob before. Without `event_data` all rows have their data.
+        The data of a large event are first stored as a blob. If `event_data` is None, all rows have their data.
         `UnitOfWork` calls it after the unit's function.
         """
         table, queued = outbox_table(self.service), list[QueuedEvent]()
@@ -162,7 +162,7 @@ class UnitOfWork:
         measures: Measures = UNMEASURED,
         event_data: EventData | None = None,
     ) -> None:
-        """`event_data` stores the data of large events; without it all events carry their data."""
+        """`event_data` stores the data of large events; if it is None, all events carry their data."""
         self.service = service
         self.store = store
         self.measures = measures

@@ -16,7 +16,7 @@ SHORT = 4_000
 
 
 def is_larger_than(value: object, limit: int) -> bool:
-    """Return whether a value has more than `limit` characters and parts. It looks at no more than that."""
+    """Return whether a value has more than `limit` characters and parts. It stops counting at the limit."""
     waiting: list[object] = [value]
     size = 0
     while waiting and size <= limit:

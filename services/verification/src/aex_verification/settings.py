@@ -94,7 +94,7 @@ def load_verifiers(settings: Settings, config: OutcomeConfig) -> registry.Verifi
     """Load the named verifiers of the configuration. Raises `BadConfiguration` with each unusable one."""
     with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
         try:
-            return registry.VerifierRegistry.load(config)
+            return registry.VerifierRegistry.import_enabled(config)
         except InvalidConfig as error:
             if settings.outcome_config is None:  # an installed package's own
                 raise

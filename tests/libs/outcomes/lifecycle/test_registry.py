@@ -12,7 +12,7 @@ SAMPLES = f"{HERE}.named_samples"
 
 
 def verifiers(**sections: Any) -> VerifierRegistry:
-    return VerifierRegistry.load(parse_config({"verifiers": sections}))
+    return VerifierRegistry.import_enabled(parse_config({"verifiers": sections}))
 
 
 def offer(folder: Path, package: str, *lines: str) -> None:

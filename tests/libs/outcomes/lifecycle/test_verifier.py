@@ -146,4 +146,4 @@ def test_an_output_type_that_cannot_be_used_is_refused_at_construction(output_ty
 )
 def test_without_a_usable_annotation_the_output_type_has_to_be_declared(verify: Any, expected_message: str) -> None:
     with pytest.raises(InvalidVerifier, match=expected_message):
-        CheckedVerifier.from_annotation(verify)
+        CheckedVerifier.from_annotated_function(verify)

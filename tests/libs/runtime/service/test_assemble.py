@@ -5,7 +5,7 @@ import pytest
 
 from aex_models.audiences import Audience
 from aex_runtime.errors import TemporarilyUnavailable
-from aex_runtime.files import UnknownLayout, open_data_dir
+from aex_runtime.files import UnknownLayout, ensure_data_dir
 from aex_runtime.identity.local_key import UnsafeKey, load_or_create_key
 from aex_runtime.identity.principals import Principal
 from aex_runtime.service import assemble, open_backends
@@ -109,7 +109,7 @@ def test_free_disk_space_is_measured_with_a_data_directory(tmp_path: Path) -> No
         parts = assemble("settlement", settings_in(tmp_path, **values), memory_backends())
         return {each.name for each in parts.gauges()}
 
-    load_or_create_key(open_data_dir(tmp_path / "data"))
+    load_or_create_key(ensure_data_dir(tmp_path / "data"))
     elsewhere = {"store_url": "memory:", "bus_url": "memory:", "blobs_url": "memory:"}
     key = next(str(path) for path in (tmp_path / "data" / "keys").glob("*.pem"))
     assert "aex_data_dir_free_bytes" in names(**elsewhere)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_runtime.files import open_data_dir
+from aex_runtime.files import ensure_data_dir
 from aex_runtime.store.sqlite import SQLiteStore
 from tests.services.settlement.audit.ledgers import build
 from tests.services.settlement.ledger_kit import LedgerKit, ledger_kit_over
@@ -27,7 +27,7 @@ def with_ledger(data_dir: Path, work: Callable[[LedgerKit], Awaitable[object]]) 
 
 @pytest.fixture(scope="session")
 def built_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = open_data_dir(tmp_path_factory.mktemp("built") / "data")
+    folder = ensure_data_dir(tmp_path_factory.mktemp("built") / "data")
     with_ledger(folder, build)
     return folder
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aex_runtime.commandline import UserError
-from aex_runtime.files import UnknownLayout, open_data_dir
+from aex_runtime.files import UnknownLayout, ensure_data_dir
 
 _OWN_NAMES = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
 
@@ -27,7 +27,7 @@ def open_data_directory(path: Path) -> Path:
     root = path.expanduser().resolve()
     try:
         _check_content(root)
-        open_data_dir(root)
+        ensure_data_dir(root)
         (root / "logs").mkdir(mode=0o700, exist_ok=True)
     except UnknownLayout as error:
         raise UserError(str(error), "use the release that wrote it, or another --data-dir") from None

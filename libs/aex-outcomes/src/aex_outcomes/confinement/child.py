@@ -62,7 +62,7 @@ class WorkerProcess(asyncio.Protocol):
         return self._process.pid
 
     def send(self, body: bytes) -> None:
-        """Send a request, whose answer the listener gets; wait for that before the next request."""
+        """Send a request, whose answer the listener gets; send the next one only after the answer."""
         self._awaits_answer = True
         self.jobs += 1
         if self._transport is not None:

@@ -49,7 +49,7 @@ class FairQueue(Generic[T]):
     def take(self, accepts: Callable[[str], bool] = lambda _: True) -> T:
         """Remove and return the next item of those named queues for which `accepts` returns True.
 
-        Its queue then comes last. Raises `KeyError` without such an item.
+        Its queue then comes last. Raises `KeyError` if there is no such item.
         """
         queue = next(filter(accepts, self._queues), None)
         if queue is None:

@@ -38,10 +38,10 @@ def is_boolean_criterion(criterion: SuccessCriterion) -> bool:
     return criterion.metric_type in _BOOLEAN_TYPES
 
 
-def custom_percent_to_fraction(criterion: SuccessCriterion, value: Any) -> Any:
+def to_fraction_if_custom_percent(criterion: SuccessCriterion, value: Any) -> Any:
     """Return a custom metric's value divided by 100 if its criterion is in percent, else unchanged."""
     return (
-        percent_to_fraction(criterion, value)
+        to_fraction_if_percent(criterion, value)
         if is_custom_metric(criterion.metric) and is_finite_number(value)
         else value
     )
@@ -83,11 +83,11 @@ def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
         case ComparisonOperator.CONTAINS_ANY:
             return value > 0
         case ComparisonOperator.IN_RANGE:
-            low, high = (percent_to_fraction(criterion, threshold.get(end)) for end in ("min", "max"))
+            low, high = (to_fraction_if_percent(criterion, threshold.get(end)) for end in ("min", "max"))
             return is_within(value, (low, high))
     if isinstance(threshold, Mapping):  # a JSON Schema: conformance is true or false
         threshold = True
-    bound = threshold if isinstance(threshold, bool) else percent_to_fraction(criterion, threshold)
+    bound = threshold if isinstance(threshold, bool) else to_fraction_if_percent(criterion, threshold)
     if criterion.comparison in _ORDERS:
         return _ORDERS[criterion.comparison](value, bound)
     is_exact = is_boolean_criterion(criterion) or criterion.metric_type is MetricType.COUNT
@@ -95,7 +95,7 @@ def is_met(criterion: SuccessCriterion, value: bool | float) -> bool:
     return is_equal is (criterion.comparison is not ComparisonOperator.NEQ)
 
 
-def percent_to_fraction(criterion: SuccessCriterion, number: Any) -> Any:
+def to_fraction_if_percent(criterion: SuccessCriterion, number: Any) -> Any:
     """Return a threshold, a range's end or a custom value divided by 100 if its criterion is in percent.
 
     A percentage criterion is in percent (90 instead of 0.9) if its `scale` says so, or without a scale if its threshold
@@ -112,11 +112,11 @@ def percent_to_fraction(criterion: SuccessCriterion, number: Any) -> Any:
 def evaluate_criterion(
     criterion: SuccessCriterion, reading: Reading, entry: MetricEntry, *, position: int, required: bool, secret: bool
 ) -> CriterionResult:
-    """Compare a metric's reading with the criterion at `position`; an error makes it unmet, without value.
+    """Compare a reading with the criterion at `position`; with an error the criterion is unmet.
 
     `required`, `secret`: copied to the result; a reading that is secret makes the result secret too.
     """
-    value = custom_percent_to_fraction(criterion, reading.value)
+    value = to_fraction_if_custom_percent(criterion, reading.value)
     error = _error(criterion, reading, value, entry)
     return CriterionResult(
         metric=criterion.metric,

@@ -44,7 +44,7 @@ def plan_extraction(
 ) -> tuple[list[ExtractorRun], dict[int, Reading]]:
     """Plan the extractors' runs for criteria: one per extractor, and one per threshold with own data.
 
-    Also returns, by position, the errors of criteria whose evaluation data are missing, which need no run: that is the
+    Criteria whose evaluation data are missing need no run. For these it returns errors by position, which are the
     platform's fault. Raises `UnknownMetric`.
     """
     known: dict[int, Reading] = {}

@@ -52,8 +52,9 @@ def output_similarities(
 ) -> dict[str, float]:
     """Return the similarity of this output to each of the 20 latest earlier ones, by their hash.
 
-    Outputs are given as by `build_comparable_form`, or as their text if that is None. `earlier`: by hash, the oldest
-    first. `text_is_measured`: criteria measure the text. Outputs that differ only beyond the truncation are left out.
+    Outputs are given as results of `build_comparable_form`, or as their text if the result is None. `earlier`: by hash,
+    the oldest first. `text_is_measured`: criteria measure the text. Outputs that differ only beyond the truncation are
+    left out.
     """
     if current is None:
         return {}

@@ -27,10 +27,10 @@ _MARKED = (
 
 
 def main_text(output: Any, text: str | None, cut_at: int) -> str | None:
-    """Return the output's text, or all its strings if the text is missing or a decoy; None if it has none.
+    """Return the output's text, or all its strings if the text is missing or a decoy.
 
     A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `cut_at` code points, and
-    their lone surrogates become question marks.
+    their lone surrogates become question marks. None if the output has no string.
     """
     if text and isinstance(output, str):
         return text

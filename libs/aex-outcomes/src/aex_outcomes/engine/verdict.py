@@ -84,7 +84,7 @@ SKIPPED = GovernanceResult(action=Action.SKIPPED, decided_by=DecidedBy.NOBODY)
 
 
 def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog: Catalog) -> VerificationResult:
-    """Return the complete result for the readings of all criteria; without any the science gate decides."""
+    """Return the complete result for the readings of all criteria; if none, the science gate decides."""
     criteria = case.success_criteria
     metrics = _metrics(case.criteria, readings, catalog)
     results = tuple(

@@ -22,8 +22,8 @@ PLAIN_TYPES = (MetricType.NUMERIC, MetricType.PERCENTAGE, MetricType.COUNT, Metr
 def list_catalog_entries(section: str, extractor: MetricExtractor) -> tuple[MetricEntry, ...]:
     """Ask an extractor for its metrics and return their catalogue entries.
 
-    Without a method `catalog_entries` it gets plain entries. Raises `InvalidConfig`, which names the section, if the
-    extractor raises or returns something unusable.
+    An extractor without the method `catalog_entries` gets plain entries. Raises `InvalidConfig`, which names the
+    section, if the extractor raises or returns something unusable.
     """
     supported = _list_from(section, "supported_metrics", extractor.supported_metrics, str)
     entries = _list_from(section, "catalog_entries", getattr(extractor, "catalog_entries", None), MetricEntry)

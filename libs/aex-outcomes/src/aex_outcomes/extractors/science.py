@@ -30,7 +30,7 @@ def read_science_result(metadata: Mapping[str, Any]) -> ScienceResult:
     return ScienceResult.model_validate(found)
 
 
-def as_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
+def to_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
     """Convert a problem with raw data to an `AgentFault` or `PlatformFault`, to replace a metric's value."""
     kind = PlatformFault if problem.fault is Fault.PLATFORM else AgentFault
     return kind(problem.code, problem.message)
@@ -39,7 +39,7 @@ def as_extractor_fault(problem: DataProblem) -> AgentFault | PlatformFault:
 def _platform_fault(result: ScienceResult) -> AgentFault | PlatformFault | None:
     """Return the first problem with raw data that is the platform's fault; None if there is none."""
     return next(
-        (as_extractor_fault(each) for each in result.examination.problems if each.fault is Fault.PLATFORM), None
+        (to_extractor_fault(each) for each in result.examination.problems if each.fault is Fault.PLATFORM), None
     )
 
 

@@ -9,7 +9,7 @@ from aex_models.examination import DataOwner, Fault
 from aex_models.results import Provenance
 from aex_models.thresholds import MetricType
 from aex_outcomes.extractors.protocol import Metrics, Sourced
-from aex_outcomes.extractors.science import as_extractor_fault, read_science_result
+from aex_outcomes.extractors.science import read_science_result, to_extractor_fault
 from aex_outcomes.metric_names import ANY_STATISTIC, parse_statistic_name
 from aex_outcomes.metric_names import STATISTIC_PREFIX as PREFIX
 
@@ -50,7 +50,7 @@ class StatisticsExtractor:
         for metric in self.selected_metrics - metrics.keys():
             own = [each for each in found.problems if each.name == metric.removeprefix(PREFIX)]
             for problem in [*own, *of_files][:1]:
-                metrics[metric] = as_extractor_fault(problem)
+                metrics[metric] = to_extractor_fault(problem)
         return {name: metrics[name] for name in self.selected_metrics if name in metrics}
 
     def supported_metrics(self) -> list[str]:

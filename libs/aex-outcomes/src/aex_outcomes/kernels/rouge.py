@@ -130,7 +130,7 @@ class RougeReference:
 def rouge(
     candidate: str, references: Sequence[RougeReference], types: Sequence[str], *, truncate: bool = False
 ) -> dict[str, float]:
-    """Return the f-measure of a candidate's text by ROUGE type, from 0 to 1, with its best reference each.
+    """Return the f-measure of a candidate's text and its best reference by ROUGE type, from 0 to 1.
 
     The figures equal `rouge_score.RougeScorer(types).score_multi(references, candidate)`. If the types include `rougeL`
     and the candidate is too long for it, raises `TooManySteps`. With `truncate` the candidate's first tokens are used

@@ -1,4 +1,4 @@
-"""Graph of a JSON Schema: the subschemas that each one applies, to its instance or to children of it."""
+"""Graph of a JSON Schema: which subschemas each one applies to its instance, or to children of that."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

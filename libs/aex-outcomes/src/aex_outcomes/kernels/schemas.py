@@ -81,7 +81,7 @@ MAX_SCHEMA_LENGTH = 1_000_000
 class InvalidSchema(ValueError):
     """Error for a schema that cannot be used.
 
-    `path` is a JSON pointer into it. The message does not quote it.
+    `path` is a JSON pointer into the schema. The message quotes nothing of the schema.
     """
 
     def __init__(self, path: str, code: str, message: str) -> None:

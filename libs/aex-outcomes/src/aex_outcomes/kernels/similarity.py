@@ -101,7 +101,7 @@ class ReferenceWords:
 def word_similarity(words: Sequence[str], references: Sequence[ReferenceWords]) -> float:
     """Return the similarity of a text's words to the most similar reference, from 0 to 1.
 
-    Without words or references it is 0.
+    It is 0 if there are no words or no references.
     """
     if not words or not references:
         return 0.0

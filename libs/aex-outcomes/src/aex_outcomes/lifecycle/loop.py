@@ -87,7 +87,7 @@ class Loop:
         `max_replays`: repeats of rejected candidates in a row, the last of which ends the loop. `max_invalid`: outputs
         in a row that may fail to validate. `save` gets the context after every message and after a fatal error;
         `run_from` continues with a saved one. `on_event` gets rejections, repeats, a pass and used-up attempts.
-        Exceptions of both end the loop.
+        Exceptions of `save` and `on_event` end the loop.
         """
         _check_producer(produce)
         self._produce = produce

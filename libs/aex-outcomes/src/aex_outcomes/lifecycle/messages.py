@@ -36,7 +36,7 @@ def make_chat_message(role: str, content: Any) -> Message:
 
 
 def to_storable_query(query: Any) -> Any:
-    """Convert a query to JSON values. Raises `TypeError`, with the fix, if that cannot be read back."""
+    """Convert a query to JSON values. Raises `TypeError`, with the fix, if these cannot be read back."""
     return _check_readable("The query", to_json_value(query))
 
 

@@ -123,7 +123,7 @@ def build_not_json_problem(error: NotCanonical, root: str = "") -> Problem:
 
 
 def build_nesting_problem(path: str, root: str = "") -> Problem:
-    """Return the problem of a candidate that is nested too deeply, at the JSON pointer `root` and `path`."""
+    """Return the problem of a candidate that is nested too deeply, at the JSON pointer `root` + `path`."""
     message = f"JSON is nested too deeply: an output has at most {MAX_DEPTH} levels"
     return _bound_problem(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
 

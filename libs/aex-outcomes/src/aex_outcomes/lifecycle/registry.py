@@ -44,7 +44,7 @@ class VerifierRegistry:
     by_name: Mapping[str, LoadedVerifier] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, config: OutcomeConfig) -> "VerifierRegistry":
+    def import_enabled(cls, config: OutcomeConfig) -> "VerifierRegistry":
         """Import and check all enabled verifiers. Raises `InvalidConfig` with the problems of all of them."""
         loaded, problems = {}, []
         for name in list_verifier_names(config):
@@ -70,7 +70,7 @@ class VerifierRegistry:
 def list_verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
     """Return the names of all enabled verifiers, sorted, without importing them.
 
-    They include configured verifiers whose package is not installed; `VerifierRegistry.load` reports those.
+    They include configured verifiers whose package is not installed; `VerifierRegistry.import_enabled` reports those.
     """
     listed = {entry_point.name for entry_point in entry_points(group=ENTRY_POINTS)}.union(config.verifiers)
     return tuple(sorted(name for name in listed if config.verifiers.get(name, VerifierConfig()).enabled))
@@ -97,7 +97,9 @@ def load_verifier(config: OutcomeConfig, name: str) -> LoadedVerifier:
 
 def _check_verifier(path: str, source: str, verify: Callable[..., Any], output_type: Any) -> CheckedVerifier:
     try:
-        return CheckedVerifier.from_annotation(verify) if output_type is None else CheckedVerifier(verify, output_type)
+        if output_type is None:
+            return CheckedVerifier.from_annotated_function(verify)
+        return CheckedVerifier(verify, output_type)
     except InvalidVerifier as error:
         raise InvalidConfig([(path, f"{source}: {error}")]) from error
     except Exception as error:  # a foreign type can raise anything

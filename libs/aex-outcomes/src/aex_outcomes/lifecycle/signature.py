@@ -64,8 +64,8 @@ def list_annotation_types(annotation: Any) -> tuple[Any, ...]:
 def annotation_accepts(annotation: Any, kind: type) -> bool:
     """Return True if a parameter with this annotation accepts an instance of the type.
 
-    It does without an annotation, and with `Any`, the type, a base class of it, or a protocol that it satisfies. Of a
-    union one member suffices.
+    A missing annotation and `Any` accept every type. Any other must be the type, a base class of it, or a protocol that
+    it satisfies; of a union one member suffices.
     """
     return annotation is EMPTY or any(
         _includes(get_origin(each) or each, kind) for each in list_annotation_types(annotation)

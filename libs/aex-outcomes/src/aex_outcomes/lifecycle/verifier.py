@@ -57,7 +57,7 @@ class CheckedVerifier:
         self._output = OutputType(output_type)
 
     @classmethod
-    def from_annotation(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
+    def from_annotated_function(cls, verify: Callable[..., Any]) -> "CheckedVerifier":
         """Check a function whose first parameter's annotation is the output type. Raises `InvalidVerifier`."""
         plan = plan_injection(verify)
         if plan.output_annotation is EMPTY or plan.output_annotation is type(None):

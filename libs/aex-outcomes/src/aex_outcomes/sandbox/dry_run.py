@@ -7,7 +7,7 @@ from typing import Any
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem
-from aex_outcomes.engine.criteria import custom_percent_to_fraction, find_value_problem
+from aex_outcomes.engine.criteria import find_value_problem, to_fraction_if_custom_percent
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.custom import (
     CUSTOM_METRICS,
@@ -124,7 +124,7 @@ def _result_warning(returned: Returned, name: str, criteria: SuccessCriteria | N
             return FaultKind.BAD_RESULT, f"returns no entry {parse_result_key(criterion.metric)}", ""
         if (
             find_value_problem(
-                criterion, custom_percent_to_fraction(criterion, value), build_custom_entry(criterion.metric)
+                criterion, to_fraction_if_custom_percent(criterion, value), build_custom_entry(criterion.metric)
             )
             is not None
         ):

@@ -40,7 +40,7 @@ _SPARE_S = 20
 
 
 class ParentDeathPipe:
-    """Pipe that has a child process killed when this process ends, on Linux with the signal for it."""
+    """Pipe that has a child process killed when this process ends, on Linux kernels that support it."""
 
     def __init__(self) -> None:
         self._child_end, self._own_end = os.pipe()

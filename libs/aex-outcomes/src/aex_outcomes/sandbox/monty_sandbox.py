@@ -70,7 +70,7 @@ class MontySandbox:
     def run(self, code: str, context_json: str, limits: Limits) -> Returned:
         """Run the code with the arguments of `Context.as_json`; retry once after a crash of the interpreter.
 
-        Raises `CodeFault`, also after a second crash if harmless code runs, else `SandboxUnavailable`.
+        Raises `CodeFault`. After a second crash raises `CodeFault` if harmless code runs, else `SandboxUnavailable`.
         """
         size = len(code.encode("utf-8", "replace"))
         if size > limits.code_bytes:

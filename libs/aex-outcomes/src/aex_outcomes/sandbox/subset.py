@@ -44,16 +44,16 @@ Finding = tuple[int, str, str]
 """Line number, code and message of a problem; line 0 means the complete code."""
 
 
-def check_code(code: str, path: str = "") -> tuple[Problem, ...]:
+def check_code(code: str, pointer: str = "") -> tuple[Problem, ...]:
     """Return the problems that prevent code from running in the sandbox, sorted by line, at most 20.
 
-    The code is parsed and not run. `path`: JSON pointer of the code, for the problems.
+    The code is parsed and not run. `pointer`: JSON pointer to the code, for the problems.
     """
     found = [
         (kind, f"Line {line}: {message}" if line else message)
         for line, kind, message in sorted(set(_findings(code)))[:MAX_PROBLEMS]
     ]
-    return tuple(Problem(path=path, code=kind, message=message) for kind, message in found)
+    return tuple(Problem(path=pointer, code=kind, message=message) for kind, message in found)
 
 
 def _findings(code: str) -> Iterable[Finding]:

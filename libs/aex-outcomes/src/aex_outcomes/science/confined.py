@@ -32,9 +32,9 @@ _NOT_THERE = frozenset({"artifact_missing", "column_missing"})
 
 
 def remaining_files(files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
-    """Return the files for the next examination after these killed a worker.
+    """Return the files to examine next, after an examination of `files` has killed its worker.
 
-    These are the consumer's files if the agent's were among them, else none.
+    They are the consumer's files if some of `files` are the agent's, else none.
     """
     consumer_files = tuple(file for file in files if file.owner is DataOwner.CONSUMER)
     return consumer_files if len(consumer_files) < len(files) else ()

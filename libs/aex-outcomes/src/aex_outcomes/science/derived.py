@@ -123,7 +123,7 @@ def _add_column_sql(source: str, derived: DerivedColumn, columns: Mapping[str, D
 
 
 def compile_expression(expression: Expression, columns: Mapping[str, DataColumn]) -> str:
-    """Return SQL for the value in doubles. Columns stand there by index, so no name is part of it."""
+    """Return SQL that computes an expression in doubles, and refers to columns by index, never by name."""
     match expression:
         case Constant(value=value):
             return f"({value!r}::DOUBLE)"

@@ -18,7 +18,7 @@ class NoUsableFile(Exception):
         self.problem = problem
 
 
-def as_data_problem(error: DataError, file: OpenedFile, statistic_name: str | None = None) -> DataProblem:
+def build_data_problem(error: DataError, file: OpenedFile, statistic_name: str | None = None) -> DataProblem:
     """Return the error as a problem of a statistic, or without its name as a problem of the complete file.
 
     For the consumer's data the platform is at fault and the problem is secret; for the agent's the agent is.
@@ -85,7 +85,7 @@ def _first_with_all(spec: StatisticSpec, files: Sequence[OpenedFile]) -> tuple[O
             if set(each.columns).issuperset(spec.needed_columns):
                 return each, None
         except DataError as error:
-            unread = unread or as_data_problem(error, each, spec.name)
+            unread = unread or build_data_problem(error, each, spec.name)
             if each.file.owner is DataOwner.CONSUMER:
                 break
     return None, unread
@@ -103,7 +103,7 @@ def _missing_columns_problem(spec: StatisticSpec, file: OpenedFile, own_columns:
     """Return the problem of columns that the file lacks; it lists the columns of an agent's file alone."""
     gone = quote_names_for_message(_missing_names(spec, file, own_columns))
     there = f"; there are {quote_names_for_message(file.columns)}" if not file.is_secret else ""
-    return as_data_problem(DataError("column_missing", f"no column {gone}{there}"), file, spec.name)
+    return build_data_problem(DataError("column_missing", f"no column {gone}{there}"), file, spec.name)
 
 
 def _missing_names(spec: StatisticSpec, file: OpenedFile, own_columns: Sequence[str]) -> list[str]:
@@ -117,7 +117,7 @@ def _split_columns_problem(spec: StatisticSpec, own: Sequence[OpenedFile], own_c
     best = min(own, key=lambda each: len(_missing_names(spec, each, own_columns)))
     gone = quote_names_for_message(_missing_names(spec, best, own_columns))
     message = f"of the columns that it needs, no file of the work's own data has all: no column {gone}"
-    return as_data_problem(DataError("column_missing", message), best, spec.name)
+    return build_data_problem(DataError("column_missing", message), best, spec.name)
 
 
 def _unsent_file_problem(

@@ -26,7 +26,7 @@ def prepare_joins(
 ) -> list[OpenedFile]:
     """Return the joins of these files, with their derived columns. Nothing is read yet.
 
-    A name stands for a join above, else for the first file that has it.
+    A name in a join means an earlier join of that name, else the first file of that name.
     """
     tables = {each.file.name: each for each in reversed(files)}
     found = []

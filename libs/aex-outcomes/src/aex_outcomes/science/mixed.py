@@ -91,8 +91,8 @@ def build_mixing_finding(
 ) -> MixedGroups:
     """Build the finding that groups of rows are mixed, with a filter that keeps one of them.
 
-    It keeps the largest group whose median is within `bounds`, or without any the largest group. `measured`: column of
-    the numbers. `column`: column of the groups.
+    The filter keeps the largest group whose median is within `bounds`; if none is, the largest group. `measured`:
+    column of the numbers. `column`: column of the groups.
     """
     kept = max((each for each in groups if is_within(each.median, bounds)), key=lambda each: each.n, default=None)
     kept = kept or max(groups, key=lambda each: each.n)

@@ -21,26 +21,26 @@ class Fence:
         self.nonce = nonce
         self._nonce_pattern = re.compile(re.escape(nonce), re.IGNORECASE)
 
-    def enclose(self, label: str, text: str, max_chars: int) -> str:
-        """Return the text between the fence's lines, cut in its middle to `max_chars` and cleaned.
+    def enclose(self, label: str, text: str, cut_at_chars: int) -> str:
+        """Return the text between the fence's lines, cut in its middle to `cut_at_chars` and cleaned.
 
         Unsafe characters become U+FFFD. A blank text gives `(none)` without a fence.
         """
-        cleaned = self._clean(truncate_middle(text, max_chars))
+        cleaned = self._clean(truncate_middle(text, cut_at_chars))
         if not cleaned.strip():
             return EMPTY
         return f"<<<DATA {self.nonce} {label}>>>\n{cleaned}\n<<<END {self.nonce}>>>"
 
-    def enclose_lines(self, label: str, lines: Iterable[str], max_chars: int) -> str:
-        """Return as many lines as fit in `max_chars`, fenced, with a mark that counts the omitted lines.
+    def enclose_lines(self, label: str, lines: Iterable[str], cut_at_chars: int) -> str:
+        """Return as many lines as fit in `cut_at_chars`, fenced, with a mark that counts the omitted lines.
 
-        Line breaks within a line become blanks. A line is cut to a quarter of `max_chars`.
+        Line breaks within a line become blanks. A line is cut to a quarter of `cut_at_chars`.
         """
         included: list[str] = []
-        left = max_chars
+        left = cut_at_chars
         remaining = iter(lines)
         for line in remaining:
-            one = " ".join(self._clean(truncate_middle(line, max_chars // 4)).split())
+            one = " ".join(self._clean(truncate_middle(line, cut_at_chars // 4)).split())
             left -= len(one) + 1
             if left < 0:
                 included.append(f"[… {1 + sum(1 for _ in remaining):,} more left out here …]")
@@ -54,13 +54,13 @@ class Fence:
         return self._nonce_pattern.sub("\N{FULL BLOCK}", plain)
 
 
-def truncate_middle(text: str, max_chars: int) -> str:
-    """Replace the middle of a text longer than `max_chars` by a mark that counts the omitted characters.
+def truncate_middle(text: str, cut_at_chars: int) -> str:
+    """Replace the middle of a text longer than `cut_at_chars` by a mark that counts what is omitted.
 
-    Two thirds of the kept characters are the beginning. The mark comes in addition to `max_chars`.
+    Two thirds of the kept characters are the beginning. The mark comes in addition to `cut_at_chars`.
     """
-    if len(text) <= max_chars:
+    if len(text) <= cut_at_chars:
         return text
-    head, tail = max_chars * 2 // 3, max_chars - max_chars * 2 // 3
+    head, tail = cut_at_chars * 2 // 3, cut_at_chars - cut_at_chars * 2 // 3
     omitted = len(text) - head - tail
     return f"{text[:head]}\n[… {omitted:,} characters left out here …]\n{text[len(text) - tail :]}"

@@ -76,7 +76,7 @@ def _quote(text: str) -> str:
 
 
 def _displayed_name(name: str, brief: ReviewBrief) -> str:
-    """Return the name of a statistic; without its group, a cell of the data, unless the agent claimed it."""
+    """Return the name of a statistic; its group, a cell of the data, is hidden unless it was claimed."""
     return name if name in brief.claims else hide_group_value(name)
 
 

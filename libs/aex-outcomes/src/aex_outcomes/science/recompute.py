@@ -10,7 +10,7 @@ from aex_models.statistics import Statistic, StatisticSpec
 from aex_models.tables import DerivedColumn, Join
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.derived import add_derived_columns
-from aex_outcomes.science.file_selection import NoUsableFile, as_data_problem, prefer_consumer_files, select_file
+from aex_outcomes.science.file_selection import NoUsableFile, build_data_problem, prefer_consumer_files, select_file
 from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import (
     MixingPolicy,
@@ -57,9 +57,9 @@ def recompute(
 
     Empty `specs` request the default statistics: those of `domain`, means of columns, and statistics of the score
     column that `claims` name. Where these would mix groups of rows, those of each group replace them. `claims` are
-    names of claimed values. `derived` columns and `joins` are what `specs` may name beside the files' columns and the
-    files. Reads the files in this process, in a locked database, within `limits`. Run untrusted files in a confined
-    worker, by the job `aex_outcomes.science.job:examine_candidate`.
+    names of claimed values. `specs` may also name columns of `derived`, and `joins`. Reads the files in this process,
+    in a locked database, within `limits`. Run untrusted files in a confined worker, by the job
+    `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
     opened = prepare_files(files, bounds, derived)
@@ -76,7 +76,7 @@ def prepare_files(
 ) -> list[OpenedFile]:
     """Wrap the files for reading on demand: first the consumer's, then the agent's. Nothing is read yet.
 
-    Each has those of the derived columns that name it or no file, if it has the columns that they read.
+    A file gets the derived columns that name it or no file, if it has the columns that these read.
 
     All files of one owner share a limit of processor time, so that the agent's cannot use up the consumer's.
     """
@@ -123,7 +123,7 @@ def recompute_statistics(
             scales[spec.name] = found.scale
             values[spec.name] = _to_recomputed(spec, found, files[index])
     ordered = tuple(values[name] for name in used if name in values)
-    of_files = [as_data_problem(each.error, each) for each in files if each.error is not None]
+    of_files = [build_data_problem(each.error, each) for each in files if each.error is not None]
     return Recomputation(ordered, (*of_files, *problems), tuple(used.values()), scales, tuple(mixed))
 
 
@@ -155,11 +155,11 @@ def _compute_from_file(
                         continue
                     results[key] = results.get(key) or compute_statistic(table, spec)  # claims may repeat a statistic
                 except DataError as error:
-                    yield spec, as_data_problem(error, file, spec.name)
+                    yield spec, build_data_problem(error, file, spec.name)
                 else:
                     yield spec, results[key]
                 finally:
                     done += 1
     except (DataError, MemoryError) as error:
         file.error = error if isinstance(error, DataError) else out_of_memory_error()
-        yield from ((spec, as_data_problem(file.error, file, spec.name)) for spec in specs[done:])
+        yield from ((spec, build_data_problem(file.error, file, spec.name)) for spec in specs[done:])

@@ -42,10 +42,10 @@ def derive_specs_from_claims(
 ) -> Iterator[DerivedSpec]:
     """Yield a specification for each claim whose name denotes a statistic of the score column.
 
-    It has the claim's name. It has the claim's name. The claim may use any of the domain's names for the column's
-    quantity. `columns`: all columns of the file. If one of them has the name in the claim, the statistic is of that
-    column instead: `median_fitness` of a column `fitness`. Case, form and width of letters do not count. At most 20
-    different quantiles are derived.
+    It has the claim's name. The claim may use any of the domain's names for the column's quantity. `columns`: all
+    columns of the file. If one of them has the name in the claim, the statistic is of that column instead:
+    `median_fitness` of a column `fitness`. Case, form and width of letters do not count. At most 20 different quantiles
+    are derived.
     """
     every = index_quantities_by_name(domain) if domain is not None else {}
     score_key = normalize_quantity_name(score_column)

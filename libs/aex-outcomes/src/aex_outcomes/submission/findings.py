@@ -38,7 +38,7 @@ class CheckFindings:
 
 
 def classify_problems(problems: Iterable[Problem]) -> CheckFindings:
-    """Sort validation problems: those within `success_criteria` are semantic, others of shape."""
+    """Divide validation problems: those within `success_criteria` are semantic, others of shape."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
     return CheckFindings(inside, tuple(each for each in listed if not _in_criteria(each.path)))
@@ -54,8 +54,8 @@ def convert_validation_error(
     """Convert pydantic's errors about a body to problems that quote no value, at most `max_problems`.
 
     `root`: JSON pointer of the body. `model`: type that the body should have; its fields are named if a field is
-    unknown. Where a field may have several types, pydantic puts tags into the location of an error. They are removed,
-    and so are errors for which there is a more specific error of the same value.
+    unknown. Where a field may have several types, pydantic puts tags into the location of an error. These tags are
+    removed, and so are errors for which there is a more specific error of the same value.
     """
     found = [_convert(each, body, root, model) for each in error.errors(include_url=False)[:max_problems]]
     paths = [problem.path for _, problem in found]

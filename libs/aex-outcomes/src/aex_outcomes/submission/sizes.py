@@ -18,7 +18,10 @@ _SCALARS = bool | int | float | None
 
 
 def check_work_sizes(body: Mapping[str, Any], submission: WorkSubmission | None) -> Iterator[Problem]:
-    """Yield a problem for a work, criteria or threshold that is too large; `submission`: if it is valid."""
+    """Yield a problem for a work, criteria or threshold that is too large.
+
+    `submission`: the parsed work; None if it is invalid.
+    """
     work = _stored_work(body, submission)
     size = _count_bytes(work)
     if 0 < size <= MAX_THRESHOLD_BYTES:

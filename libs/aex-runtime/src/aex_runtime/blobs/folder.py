@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from aex_runtime.files import open_new_file, sync_folder
+from aex_runtime.files import create_and_open_file, sync_folder
 
 PRIVATE_FILE = 0o600
 
@@ -15,8 +15,8 @@ PRIVATE_FILE = 0o600
 class AtomicFileWrite:
     """A file to write, in steps: write, sync, rename and close.
 
-    The steps of several files alternate, to share syncs. After an error the other steps do nothing, and `failure` holds
-    it.
+    The steps of several files alternate, to share syncs. After an error the later steps do nothing, and `failure` is
+    the error.
     """
 
     def __init__(self, path: Path, staged: Path, content: bytes, make_folders: Callable[[], None]) -> None:
@@ -40,10 +40,10 @@ class AtomicFileWrite:
                 os.fchmod(self._descriptor, PRIVATE_FILE)
                 return
             try:
-                self._descriptor = open_new_file(self._staged, self._content, PRIVATE_FILE)
+                self._descriptor = create_and_open_file(self._staged, self._content, PRIVATE_FILE)
             except FileNotFoundError:  # its first file, or the root is missing
                 self._make_folders()
-                self._descriptor = open_new_file(self._staged, self._content, PRIVATE_FILE)
+                self._descriptor = create_and_open_file(self._staged, self._content, PRIVATE_FILE)
             self._to_be_named = True
 
     def sync(self) -> None:
@@ -122,8 +122,8 @@ class Folder:
     def put_all(self, blobs: Sequence[tuple[str, bytes]]) -> list[OSError | None]:
         """Write pairs of path and content atomically and durably, readable by their owner only.
 
-        Return an error or None for each. All are written before the first sync, so that they share most syncs.
-        obstore's threads would cost more than the rest of a request.
+        Return an error or None for each. All are written before the first sync, so that they share most syncs. It
+        writes without obstore, whose threads would cost more than everything else in a request.
         """
         files = [self._start_write(path, content) for path, content in blobs]
         try:

@@ -14,7 +14,7 @@ from obstore.store import ObjectStore
 from aex_runtime.blobs.batch_writer import BlobBatchWriter
 from aex_runtime.blobs.folder import STAGING, Folder
 from aex_runtime.blobs.port import BlobCorrupt, BlobMissing, BlobReading, BlobRef, BlobTooLarge, BlobUnavailable
-from aex_runtime.blobs.streams import Meter, compute_digest, verified_pieces
+from aex_runtime.blobs.streams import Meter, compute_digest, iterate_verified_pieces
 
 if TYPE_CHECKING:
     from obstore import GetResult  # its stubs alone have the name
@@ -115,7 +115,7 @@ class ObjectBlobs:
                 return bytes(await obstore.get_range_async(store, path, start=start, end=end))
 
         size = result.meta["size"]
-        return BlobReading(size, verified_pieces(path, digest, size, first, fetch))
+        return BlobReading(size, iterate_verified_pieces(path, digest, size, first, fetch))
 
     async def ping(self) -> None:
         async with _translate_errors("ping", _PING_S):

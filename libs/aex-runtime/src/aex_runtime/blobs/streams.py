@@ -61,7 +61,7 @@ PIECE = 1_048_576
 """The most bytes of a piece."""
 
 
-async def verified_pieces(
+async def iterate_verified_pieces(
     path: str, digest: str, size: int, first: bytes, fetch: Callable[[int], Awaitable[bytes]]
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a blob in non-empty pieces, and check their digest before the last piece.

@@ -43,7 +43,7 @@ class EventData:
         return event.model_copy(update={"data": {}, "dataref": f"blob:{AREA}/{blob.digest}?size={blob.size}"})
 
     async def load_if_referenced(self, event: Event, message: Message) -> tuple[Event, Message]:
-        """Return the event and its message with the data to which they refer; without a reference as they are.
+        """Return the event and its message with the data that they refer to; unchanged if they refer to none.
 
         Raises `EventDataLost`, `Undecodable`, `BlobUnavailable`.
         """

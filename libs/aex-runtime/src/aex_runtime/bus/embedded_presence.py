@@ -76,7 +76,7 @@ class Waker:
         self._socket: socket.socket | None = None
 
     def __call__(self) -> None:
-        """Send a datagram to each consumer. Never fails: without it a consumer polls, a second later at most."""
+        """Send a datagram to each consumer. Never raises: a consumer that gets none polls within a second."""
         for name in _list_consumers(self._folder):
             with suppress(OSError):
                 self._open_socket().sendto(b"!", (_LOOPBACK, int(name.partition("-")[0])))

@@ -54,12 +54,12 @@ class AckDeadlines:
     republish: Republish
 
     def start_lease(self, outstanding: OutstandingMessage) -> None:
-        """Begin the lease of a new delivery and mark it for extension, which servers may need to redeliver."""
+        """Begin the lease of a new delivery, and make its first extension due at once."""
         outstanding.renew_at = loop_time()
         outstanding.leased_until = outstanding.renew_at + self.lease.total_seconds()
 
     async def extend_due(self, messages: Iterable[OutstandingMessage]) -> None:
-        """Extend the leases that are due: each three times while it lasts."""
+        """Extend the leases whose extension is due, three times per ack deadline."""
         now = loop_time()
         due = [each for each in messages if each.renew_at <= now]
         await asyncio.gather(*(self._extend(*each) for each in _by_topic(due)))
@@ -179,7 +179,7 @@ class PubSubQueue:
         return LeaseBatch(messages, self._retries[0][0] - now if self._retries else None, has_suspects)
 
     async def lease_suspect(self) -> LeasedMessage | None:
-        """Lease a random suspect, if there is one: the server counts a death for all messages of a process."""
+        """Lease a random suspect, if any: the server counts a death for each message of a dead process."""
         now = loop_time()
         while self._suspects:
             key = self._suspects.pop(random.randrange(len(self._suspects)))  # noqa: S311 no secret

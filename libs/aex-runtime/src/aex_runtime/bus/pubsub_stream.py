@@ -46,7 +46,7 @@ class FlowControl:
     """
 
     def __init__(self, work_limit: int, total_limit: int = _MAX_WINDOW) -> None:
-        """`work_limit`: the most messages in handling. `total_limit`: the most with the waiting ones."""
+        """`work_limit`: the most messages in handling. `total_limit`: the most including those that wait."""
         self._work_limit = work_limit
         self._total_limit = max(total_limit, work_limit)
         self._size = work_limit
@@ -140,7 +140,7 @@ class StreamingPull:
     ) -> None:
         """`lifetime` is the time after which a stream is replaced; sooner if its window is outgrown.
 
-        The deadline of a stream is twice that.
+        The deadline of a stream is twice `lifetime`.
         """
         self._subscription = subscription
         self._take = take

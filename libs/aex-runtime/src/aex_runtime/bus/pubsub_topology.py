@@ -1,6 +1,7 @@
 """The topics and subscriptions in Pub/Sub, and the attributes that the bus adds to messages.
 
-An emulator starts empty, and the bus creates them there. In production they are provisioned from the same data.
+On an emulator, which starts empty, the bus creates the topics and subscriptions. In production they are provisioned
+from the same data.
 """
 
 import asyncio
@@ -84,7 +85,7 @@ def all_topic_ids(topics: Mapping[str, Topic]) -> tuple[str, ...]:
 
 
 def subscription_specs(topics: Mapping[str, Topic]) -> Iterator[SubscriptionSpec]:
-    """Yield the specifications of all subscriptions; that to the dead letters is the last."""
+    """Yield the specifications of all subscriptions; the subscription to the dead letters comes last."""
     for topic in topics.values():
         for service in topic.subscribers:
             yield SubscriptionSpec(subscription_id(topic.name, service), topic.name, service)

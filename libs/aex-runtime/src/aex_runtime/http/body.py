@@ -137,7 +137,7 @@ class StrictRequest(Request):
 
 
 async def body_digest(request: Request) -> str:
-    """Return the SHA-256 of the parsed JSON body in canonical form; without a body, that of null."""
+    """Return the SHA-256 of the parsed JSON body in canonical form; a missing body counts as null."""
     if not isinstance(request, StrictRequest):
         raise TypeError("the route was not declared on a service_router()")
     return (

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.store.port import Collection, Document, Store, body_size, is_spilled
-from aex_runtime.store.spill import without_body_loading
+from aex_runtime.store.spill import store_without_body_loading
 from aex_runtime.store.table import Table
 
 SMALL_PAGE_BYTES = 65_536
@@ -130,9 +130,12 @@ class PageReader:
     """
 
     def __init__(self, store: Store, slots: LargePages, strings: LongStrings | None = None) -> None:
-        """Create a reader; `strings` keeps the long strings of all records apart, if rendering passes them on."""
+        """Create a reader.
+
+        `strings` keeps the long strings of all records apart. Pass it only if rendering copies these strings unchanged.
+        """
         self._strings = strings
-        self.unloaded = without_body_loading(store)
+        self.unloaded = store_without_body_loading(store)
         self._store, self._slots = store, slots
         self._is_large = False
         self.size = 0

@@ -27,8 +27,8 @@ Position = tuple[Scalar, str]
 class Listing(Generic[M]):
     """The definition of a list: its records, and their order.
 
-    These are the records whose index fields equal one of `sets`, if `matches` returns True for them. A record that does
-    not match, or is in two sets, is omitted from its page. So a page may have fewer items than its limit.
+    The list has the records whose index fields equal one of `sets` and for which `matches` returns True. A record that
+    does not match, or is in two sets, is omitted from its page. So a page may have fewer items than its limit.
     """
 
     table: Table[M]

@@ -134,7 +134,7 @@ def domain_response(request: Request, error: DomainError) -> JSONResponse:
     return problem_response(request, status, error.code, error.message, error.errors, headers, error.members)
 
 
-def as_domain_error(error: Exception, body_model: Any = None) -> DomainError | None:
+def to_domain_error_if_expected(error: Exception, body_model: Any = None) -> DomainError | None:
     """Return the domain error that answers an exception; None for an unexpected exception.
 
     `body_model` is the type of the route's body. The message about an unknown field names the fields of that type.
@@ -152,7 +152,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     async def handle_known(request: Request, error: Exception) -> JSONResponse:
         body_field = getattr(request.scope.get("route"), "body_field", None)
         body_model = body_field.field_info.annotation if body_field is not None else None
-        return domain_response(request, cast(DomainError, as_domain_error(error, body_model)))
+        return domain_response(request, cast(DomainError, to_domain_error_if_expected(error, body_model)))
 
     async def handle_router(request: Request, error: Exception) -> JSONResponse:
         failure = cast(HTTPException, error)

@@ -24,7 +24,7 @@ class TransferRate:
     """The lowest rate that a peer must keep.
 
     A peer may keep this side waiting for `grace_s` seconds. Each byte that it transfers restores `1 / min_bytes_per_s`
-    seconds of them.
+    seconds of this grace.
     """
 
     grace_s: float = 60.0

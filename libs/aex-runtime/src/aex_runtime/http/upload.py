@@ -34,7 +34,7 @@ _log = structlog.get_logger(__name__)
 def check_upload_headers(request: Request, max_bytes: int) -> None:
     """Raise an error if the headers show that the upload will be refused.
 
-    `InvalidRequest` for a form, an encoded or an empty body; `TooLarge` above `max_bytes`.
+    Raises `InvalidRequest` for a form, an encoded or an empty body, and `TooLarge` above `max_bytes`.
     """
     if parse_media_type(request.headers.get("content-type")).get_content_maintype() == "multipart":
         raise InvalidRequest("unsupported_media_type", "send the bytes themselves, not a form (curl: -T FILE)")

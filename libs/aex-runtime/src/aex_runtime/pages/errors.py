@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from aex_models.work import Problem
 from aex_runtime.errors import Unauthenticated
-from aex_runtime.http.problems import INTERNAL_ERROR, as_domain_error, http_status_of, retry_headers
+from aex_runtime.http.problems import INTERNAL_ERROR, http_status_of, retry_headers, to_domain_error_if_expected
 from aex_runtime.http.routing import ServiceRoute, find_dependency
 from aex_runtime.logs import exception_chain
 from aex_runtime.pages.forms import SAFE_METHODS, check_posted_form
@@ -34,7 +34,7 @@ _log = structlog.get_logger(__name__)
 
 def _error_page(site: Site, request: Request, error: Exception, route: str) -> Response:
     """Return the page for an error; for a missing or invalid session redirect to the sign-in page."""
-    known = as_domain_error(error)
+    known = to_domain_error_if_expected(error)
     if known is None:
         _log.error("unexpected_error", method=request.method, route=route, traceback=exception_chain(error))
         return _page(site, request, 500, INTERNAL_ERROR, ())

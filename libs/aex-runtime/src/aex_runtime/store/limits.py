@@ -61,8 +61,8 @@ def check_collection(collection: Collection) -> None:
 def check_query(query: Query) -> None:
     """Raise an error if a query is invalid, as Firestore would refuse it.
 
-    `UndeclaredIndex` if no declared index serves it, `InvalidDocument` for a value or a name, and `ValueError` for a
-    limit below 1.
+    Raises `UndeclaredIndex` if no declared index serves it, `InvalidDocument` for a value or a name, and `ValueError`
+    for a limit below 1.
     """
     query.find_index()
     check_collection(query.collection)

@@ -99,7 +99,7 @@ class SpillingStore:
         return port.SPILL_MARK + f"blob:{blob.digest}:{blob.size}".encode()
 
 
-def without_body_loading(store: Store) -> Store:
+def store_without_body_loading(store: Store) -> Store:
     """Return a store that does not load large bodies: their documents hold markers.
 
     `body_size` reads the size of a body from its marker.

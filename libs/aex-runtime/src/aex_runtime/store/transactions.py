@@ -56,7 +56,7 @@ class BufferedTransaction:
 
     @property
     def is_single_read(self) -> bool:
-        """True if nothing was written and at most one document read, which no later change can contradict."""
+        """True if it wrote nothing and read at most one document; then it cannot be in conflict."""
         return len(self.expected) <= 1 and not self.writes
 
     def _add(self, write: Write) -> None:

@@ -44,7 +44,7 @@ def open_exporter(url: str, project: str | None = None) -> "SpanExporter":
     """Return the span exporter that a URL names: a file, an OTLP collector, or Google Cloud.
 
     The path of a file follows the third slash: `file:///relative`, `file:////absolute`. `project` is billed by Google.
-    Raises `ValueError` for any other URL, and without the libraries.
+    Raises `ValueError` for any other URL, and if the libraries are not installed.
     """
     parts = urlsplit(url)
     if parts.scheme == "file":

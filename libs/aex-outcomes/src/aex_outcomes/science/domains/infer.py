@@ -11,13 +11,13 @@ _Phrase = tuple[str, ...]
 
 
 def infer_domain(text: str, columns: Sequence[str] = (), registry: DomainRegistry | None = None) -> DomainGuess:
-    """Guess the domain of a text and of column names; the guess is None on a tie and without a match.
+    """Guess the domain of a text and of column names; None if several domains tie or none matches.
 
     The domain with the most points wins. A domain gets one point for each of its keywords and names that occurs in the
-    text, however often. It gets one more for each of its keywords, names and common columns among `columns`.
-    Words match as complete, normalised words; blanks, hyphens, slashes and underscores separate them. A phrase may
-    continue on the next line, but not in the next sentence or paragraph. Takes time linear in the input.
-    `registry`: by default the packaged domains.
+    text, however often. It gets one more for each of its keywords, names and common columns among `columns`. Words
+    match as complete, normalised words; blanks, hyphens, slashes and underscores separate them. A phrase may continue
+    on the next line, but not in the next sentence or paragraph. Takes time linear in the input. `registry`: by default
+    the packaged domains.
     """
     domains = (registry or DomainRegistry.load()).domains
     in_text = {each.name: _phrases(*each.keywords, each.name, *each.aliases) for each in domains}

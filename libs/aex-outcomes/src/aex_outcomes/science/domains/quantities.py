@@ -68,7 +68,7 @@ def index_quantities_by_name(domain: Domain) -> dict[str, str]:
 
 
 def find_claimed_quantity(claim_name: str, domain: Domain, quantity_by_name: Mapping[str, str]) -> QuantityClaim | None:
-    """Return the quantity and statistic that a claim's name denotes; None if the domain has no such.
+    """Return the quantity and statistic that a claim's name denotes; None if it denotes none.
 
     `quantity_by_name`: result of `index_quantities_by_name`. Of several quantities the longest name wins.
     """

@@ -31,8 +31,8 @@ class DomainRegistry:
         return cls._join(named)
 
     @classmethod
-    def load(cls, folder: Path | None = None) -> "DomainRegistry":
-        """Read the packaged domains, and those in the `.yaml` and `.yml` files directly in `folder`.
+    def load(cls, additional_folder: Path | None = None) -> "DomainRegistry":
+        """Read the packaged domains, and those in the YAML files directly in `additional_folder`.
 
         Raises `InvalidDomain`, which names file and key path, for an invalid file or a missing folder. A domain whose
         name or alias is taken is invalid too, so that no folder can replace a packaged range.
@@ -42,12 +42,12 @@ class DomainRegistry:
             for each in sorted(files(__package__).iterdir(), key=lambda each: each.name)
             if _is_domain(each.name)
         ]
-        if folder is not None:
+        if additional_folder is not None:
             try:
-                found += [(str(path), path) for path in sorted(folder.iterdir()) if _is_domain(path.name)]
+                found += [(str(path), path) for path in sorted(additional_folder.iterdir()) if _is_domain(path.name)]
             except OSError as error:
                 problem = f"the folder of domains cannot be read: {error.strerror or error}"
-                raise InvalidDomain([(str(folder), problem)]) from None
+                raise InvalidDomain([(str(additional_folder), problem)]) from None
         from aex_outcomes.science.domains.domain_file import read_domain_file  # noqa: PLC0415 imports PyYAML
 
         return cls._join([(source, read_domain_file(file, source)) for source, file in found])

@@ -63,7 +63,8 @@ def select_values_into_table(
 ) -> list[ColumnValues]:
     """Copy the numbers of one or two columns into the table `target`, from rows in which each has one.
 
-    Replaces an earlier table of that name. Raises `DataError` for a cell that is no finite number, and without rows.
+    Replaces an earlier table of that name. Raises `DataError` for a cell that is no finite number, and if there is no
+    such row.
     """
     rows = compile_row_condition(table, where)
     columns = [table.columns[name] for name in names]

@@ -28,7 +28,7 @@ from aex_outcomes.science.statistics.hypothesis_tests import (
     select_groups_into_tables,
     welch_test,
 )
-from aex_outcomes.science.statistics.moments import as_double, exact_mean, exact_sum
+from aex_outcomes.science.statistics.moments import exact_mean, exact_sum, to_finite_double
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT, DataTable
 from aex_outcomes.science.tables.file_checks import DataError, quote_name_for_message
 
@@ -42,8 +42,8 @@ class ComputedStatistic:
 
 
 _ONE_COLUMN: dict[Statistic, Callable[[ColumnValues, float], float]] = {
-    Statistic.MEAN: lambda x, _: as_double(exact_mean(x)),
-    Statistic.SUM: lambda x, _: as_double(exact_sum(x)),
+    Statistic.MEAN: lambda x, _: to_finite_double(exact_mean(x)),
+    Statistic.SUM: lambda x, _: to_finite_double(exact_sum(x)),
     Statistic.STD: lambda x, _: moments.sample_standard_deviation(x),
     Statistic.VAR: lambda x, _: moments.sample_variance(x),
     Statistic.MIN: lambda x, _: float(x.least),
@@ -61,7 +61,7 @@ _TWO_COLUMNS: dict[Statistic, Callable[[ColumnValues, ColumnValues], float]] = {
 
 
 def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatistic:
-    """Compute the statistic of the rows that its filters select. Raises `DataError` without a result."""
+    """Compute the statistic of the rows that its filters select. Raises `DataError` if it has no value."""
     if spec.stat in OF_TWO_GROUPS:
         return _compare_groups(spec.stat, *select_groups_into_tables(table, spec))
     if spec.stat in OF_TWO_COLUMNS:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.statistics.column_values import ColumnValues, select_values_into_table
 from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail
-from aex_outcomes.science.statistics.moments import as_double, exact_mean, scaled_variance
+from aex_outcomes.science.statistics.moments import exact_mean, scaled_variance, to_finite_double
 from aex_outcomes.science.tables.cells import DataTable
 from aex_outcomes.science.tables.file_checks import DataError
 
@@ -57,7 +57,7 @@ def welch_test(first: ColumnValues, second: ColumnValues) -> WelchTest:
     by_degrees = sum((each / total) ** 2 / (group.count - 1) for each, group in zip(shares, groups, strict=True))
     standard_error = Fraction(math.sqrt(total)) * Fraction(2) ** top
     difference = exact_mean(first) - exact_mean(second)
-    return WelchTest(as_double(difference / standard_error), 1 / by_degrees, standard_error)
+    return WelchTest(to_finite_double(difference / standard_error), 1 / by_degrees, standard_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class MannWhitneyTest:
         pairs, total = first * second, first + second
         if not self.tie_term and min(self.counts) <= _LARGEST_EXACT:
             smaller_u = min(self.doubled_u, 2 * pairs - self.doubled_u) // 2
-            return as_double(
+            return to_finite_double(
                 min(Fraction(1), 2 * mannwhitney_lower_tail(smaller_u, min(self.counts), max(self.counts)))
             )
         unequal = total + 1 - Fraction(self.tie_term, total * (total - 1))

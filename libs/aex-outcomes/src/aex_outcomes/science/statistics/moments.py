@@ -41,7 +41,7 @@ def exact_mean(values: ColumnValues) -> Fraction:
     return exact_sum(values) / values.count
 
 
-def as_double(value: Fraction) -> float:
+def to_finite_double(value: Fraction) -> float:
     """Return the double nearest to the fraction. Raises `DataError` on overflow."""
     try:
         return float(value)
@@ -140,7 +140,7 @@ def _deviations(values: ColumnValues) -> _Deviations:
         exponent = int(max(abs(values.least - anchor), abs(values.greatest - anchor))).bit_length()
         scale = math.ldexp(1.0, -exponent)
         return f"(CAST({name} - ?::HUGEINT AS DOUBLE) * ?::DOUBLE)", (anchor, scale), exponent
-    centre = as_double(mean)
+    centre = to_finite_double(mean)
     exponent = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, math.frexp(values.max_abs)[1]))
     scale = math.ldexp(1.0, -exponent)
     return f"({name} * ?::DOUBLE - ?::DOUBLE)", (scale, centre * scale), exponent
@@ -162,7 +162,7 @@ def quantile(values: ColumnValues, q: float) -> float:
     below = math.floor(position)
     sql = f"SELECT {values.name} FROM {values.table} ORDER BY 1 LIMIT 2 OFFSET {below}"
     found = [Fraction(each) for (each,) in values.database.fetch_rows(sql)]
-    return as_double(found[0] + (found[-1] - found[0]) * Fraction(position - below))
+    return to_finite_double(found[0] + (found[-1] - found[0]) * Fraction(position - below))
 
 
 def rank_columns(x: ColumnValues, y: ColumnValues) -> tuple[ColumnValues, ColumnValues]:

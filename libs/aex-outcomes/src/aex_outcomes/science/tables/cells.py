@@ -43,9 +43,10 @@ def cell_kind_sql(cell_sql: str, *, has_marks: bool = False) -> str:
 def insert_cells_sql(with_text: Sequence[bool], *, has_marks: bool, groups: int = 0) -> str:
     """Return SQL that adds a batch of rows of a text file to the table `cells`.
 
-    It takes one parameter per column: the column's cells joined by `SEPARATOR`: passing a list of a million texts takes
+    It takes one parameter per column, the column's cells joined by `SEPARATOR`. Passing a list of a million texts takes
     ten times as long. `with_text`: for each column, true to store its texts beside its numbers. `has_marks`: the cells
-    use `TEXT_MARK` and `NESTED_MARK`. Then it takes a parameter for each of the `groups`: a character per row, or null.
+    use `TEXT_MARK` and `NESTED_MARK`. After these it takes a parameter for each of the `groups`: a character per row,
+    or null.
     """
     indexes = range(len(with_text))
     split = ", ".join(f"unnest(string_split(${index + 1}, chr({ord(SEPARATOR)}))) AS r{index}" for index in indexes)

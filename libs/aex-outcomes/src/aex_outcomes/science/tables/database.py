@@ -73,7 +73,7 @@ class LockedDatabase:
             raise
 
     def fetch_row(self, sql: str, values: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """Run a statement, such as an aggregate, and return its first row; fails without a row."""
+        """Run a statement that yields at least one row, such as an aggregate, and return the first."""
         return self.fetch_rows(sql, values)[0]
 
 

@@ -36,7 +36,7 @@ def read_parquet_schema(
         names = _top_names(database, path)
         types = [each[1] for each in database.fetch_rows(f"DESCRIBE SELECT * FROM {_READ}", [path])]
     except duckdb.Error as error:
-        raise as_unreadable_parquet_error(error) from None
+        raise build_unreadable_parquet_error(error) from None
     if not names or len(types) != len(names):
         raise DataError("not_parquet", "its columns cannot be determined: write it again")
     if len(names) > limits.max_columns:
@@ -61,7 +61,7 @@ def _top_names(database: LockedDatabase, path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def as_unreadable_parquet_error(error: duckdb.Error) -> DataError:
+def build_unreadable_parquet_error(error: duckdb.Error) -> DataError:
     """Return the error of a file that DuckDB cannot read, without its message, which may quote the file."""
     if "ncrypt" in str(error):
         return DataError("not_parquet", "it is encrypted: give it in the clear")

@@ -218,5 +218,5 @@ class RawFile(OpenedFile):
             insert = parquet.insert_parquet_cells_sql(types, indexes, with_text, self.limits.max_rows + 1, texts)
             database.fetch_rows(insert, [*(list(each.texts) for each in groups), self._path])
         except duckdb.Error as error:
-            raise parquet.as_unreadable_parquet_error(error) from None
+            raise parquet.build_unreadable_parquet_error(error) from None
         return is_integer, {every[each.index]: GroupColumn(at, each.values) for at, each in enumerate(groups)}
