@@ -151,7 +151,7 @@ def missing_upload_problems(
 
 
 def total_size(digests: Iterable[str | None], uploads: Mapping[str, Upload]) -> int:
-    """Return the bytes of all files together; a repeated digest counts each time, as it is read each time."""
+    """Return the size of all files in bytes; a repeated digest counts each time, as it is read each time."""
     return sum(uploads[digest].size for digest in digests if digest is not None and digest in uploads)
 
 

@@ -21,7 +21,7 @@ FindUploads = Callable[[Sequence[str]], Awaitable[Sized]]
 
 
 class StorageUse(Frozen):
-    """The bytes that a principal's uploads use in a service. Equal files count once."""
+    """The number of bytes that a principal's uploads use in a service. Equal files count once."""
 
     role: Audience
     principal: str
@@ -94,7 +94,7 @@ class Quota:
         return sha256_hex(f"{self.principal.role.value}\x1f{self.principal.id}".encode())
 
     async def load_used_bytes(self, store: Store) -> int:
-        """Return the bytes that the principal's uploads use, as last committed."""
+        """Return the number of bytes that the principal's uploads use, as last committed."""
         stored = await self.table.get(store, self.key)
         return stored.record.used if stored else 0
 

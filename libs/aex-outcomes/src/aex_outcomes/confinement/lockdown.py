@@ -63,7 +63,7 @@ def poll_parent_and_exit(parent_pid: int) -> None:
 
 
 def measure_address_space() -> int | None:
-    """Return the bytes of address space that this process uses; None if the system does not report them."""
+    """Return the size of this process's address space in bytes; None if the system does not report it."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     return None

@@ -38,7 +38,7 @@ class CheckFindings:
 
 
 def classify_problems(problems: Iterable[Problem]) -> CheckFindings:
-    """Divide validation problems: those within `success_criteria` are semantic, others of shape."""
+    """Divide problems into semantic ones, which are within `success_criteria`, and problems of shape."""
     listed = list(problems)
     inside = tuple(each for each in listed if _in_criteria(each.path))
     return CheckFindings(inside, tuple(each for each in listed if not _in_criteria(each.path)))

@@ -73,7 +73,7 @@ def _stored_criteria(raw: Any) -> Any:
 
 
 def _count_bytes(value: Any) -> int:
-    """Return the bytes of a value in canonical JSON; 0 for a scalar, and for a value that is not JSON."""
+    """Return the size of a value in canonical JSON; 0 for a scalar, and for a value that is not JSON."""
     try:
         return 0 if isinstance(value, _SCALARS) else len(canonical_bytes(value))
     except NotCanonical:

@@ -46,7 +46,7 @@ class FlowControl:
     """
 
     def __init__(self, work_limit: int, total_limit: int = _MAX_WINDOW) -> None:
-        """`work_limit`: the most messages in handling. `total_limit`: the most including those that wait."""
+        """`work_limit`: the most messages in handling. `total_limit`: the most in handling or waiting."""
         self._work_limit = work_limit
         self._total_limit = max(total_limit, work_limit)
         self._size = work_limit

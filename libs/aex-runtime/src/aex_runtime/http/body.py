@@ -26,7 +26,7 @@ _RETRY_AFTER_S = 1
 
 
 class MemoryBudget:
-    """The bytes of large request bodies in progress, limited per caller and in total."""
+    """A limit of the memory for large request bodies in progress, in bytes, per caller and in total."""
 
     def __init__(self, per_caller: int = 64 * _MEGABYTE, total: int = 256 * _MEGABYTE) -> None:
         self._per_caller, self._total = per_caller, total
@@ -68,7 +68,7 @@ class MemoryBudget:
 
 @dataclass(slots=True)
 class MemoryReservation:
-    """The bytes that are reserved for one body."""
+    """The number of bytes that are reserved for one body."""
 
     budget: MemoryBudget
     caller: str

@@ -47,7 +47,7 @@ class Listing(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Partial(Generic[T]):
-    """A rendered record, of which the reader may not see some parts.
+    """A rendered record without the parts that the reader may not see.
 
     The page counts the bytes of the rendered record and the listing's `hidden_bytes`.
     """
@@ -119,7 +119,7 @@ async def _read(reader: PageReader, listing: Listing[M], paging: PageRequest, re
 async def _render(
     reader: PageReader, listing: Listing[M], document: Document, render: Render[M, T]
 ) -> tuple[tuple[T, ...], int]:
-    """Return the rendered record and the bytes that it counts.
+    """Return the rendered record, and the number of bytes by which it counts.
 
     The tuple is empty if the record was deleted or does not match.
     """
