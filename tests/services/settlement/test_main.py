@@ -57,12 +57,12 @@ def test_nothing_is_opened_before_the_service_starts(tmp_path: Path) -> None:
 def test_the_exports_columns_are_documented_in_both_formats(tmp_path: Path) -> None:
     document = create_app(Settings(data_dir=tmp_path)).openapi()
     operation = document["paths"]["/v1/settlements/export"]["get"]
-    assert all(f"- `{column.name}`: {column.about}" in operation["description"] for column in COLUMNS)
+    assert all(f"- `{column.name}`: {column.description}" in operation["description"] for column in COLUMNS)
     assert set(operation["responses"]["200"]["content"]) == {"text/csv", "application/x-ndjson"}
     assert operation["responses"]["429"]["content"].keys() == {"application/problem+json"}
 
 
 def test_the_exports_columns_are_in_the_services_readme() -> None:
     readme = (ROOT / "services" / "settlement" / "README.md").read_text(encoding="utf-8")
-    table = "\n".join(f"| `{column.name}` | {column.about} |" for column in COLUMNS)
+    table = "\n".join(f"| `{column.name}` | {column.description} |" for column in COLUMNS)
     assert table in readme

@@ -76,11 +76,11 @@ async def seal_and_project(deps: Deps, guard: Guard = allow_without_lease, state
 class SealerPolicy:
     """Intervals of the sealer."""
 
-    gather: timedelta = timedelta(milliseconds=5)
+    batching_delay: timedelta = timedelta(milliseconds=5)
     """Wait after a wakeup, so that concurrent commits are sealed in one batch."""
-    rest: timedelta = timedelta(milliseconds=200)
+    min_batch_interval: timedelta = timedelta(milliseconds=200)
     """Shortest time between two batches; one batch per settlement would cost as much as settling."""
-    poll: timedelta = timedelta(milliseconds=500)
+    max_wakeup_wait: timedelta = timedelta(milliseconds=500)
     """Longest wait for a wakeup; commits of other processes are found after this time."""
     lease_ttl: timedelta = timedelta(seconds=10)
 
@@ -143,18 +143,18 @@ class Sealer:
             self._state = SealerState()
 
     async def _seal_continuously(self, guard: Guard) -> None:
-        retries, rested_at = Retries(_BACKOFF, self._deps.ids), 0.0
+        retries, next_batch_at = Retries(_BACKOFF, self._deps.ids), 0.0
         while True:
             try:
                 if await seal_and_project(self._deps, guard, self._state):
-                    rested_at = _loop_time() + self._policy.rest.total_seconds()
+                    next_batch_at = _loop_time() + self._policy.min_batch_interval.total_seconds()
                 retries.reset()
             except (StoreUnavailable, LedgerCorrupt) as error:
                 delay_s = retries.count_failure_and_get_delay_s()
                 _log_failure(error, delay_s)
                 await asyncio.sleep(delay_s)
-            if await self._wakeup.wait_and_clear(self._policy.poll.total_seconds()):
-                await asyncio.sleep(max(self._policy.gather.total_seconds(), rested_at - _loop_time()))
+            if await self._wakeup.wait_and_clear(self._policy.max_wakeup_wait.total_seconds()):
+                await asyncio.sleep(max(self._policy.batching_delay.total_seconds(), next_batch_at - _loop_time()))
 
 
 def _log_failure(error: Exception, delay_s: float) -> None:

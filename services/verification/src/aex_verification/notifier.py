@@ -25,7 +25,7 @@ class Notifier:
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._count = 0
         self._replicas_active_until = 0.0
-        """On the event loop's clock."""
+        """Time on the event loop's clock until which reads are more frequent, as another replica made a change."""
 
     def __len__(self) -> int:
         return self._count

@@ -97,7 +97,7 @@ class PrewarmedPool:
         self._pool, self._after_s = pool, after_s
         self._requested, self._started = asyncio.Event(), asyncio.Event()
         self.missing: str | None = None
-        """Reason why there are no workers and will be none; None while they are warmed, and after."""
+        """Reason why the start of the workers failed; None before the start ends, and after a success."""
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:

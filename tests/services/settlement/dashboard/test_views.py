@@ -69,7 +69,7 @@ def test_a_ranking_holds_the_largest_and_counts_the_rest() -> None:
     found = {"day": a_breakdown(totals=totals), "agent": a_breakdown(*rows, totals=totals)}
     (ranking,) = build_overview(found, FINANCE, MARCH).rankings
     assert [each.name for each in ranking.rows][:3] == ["agent-12", "agent-11", "agent-10"]
-    assert (len(ranking.rows), ranking.more) == (TOP, 3)
+    assert (len(ranking.rows), ranking.unlisted) == (TOP, 3)
     assert [each.share for each in ranking.rows][:2] == [100, 91]
 
 
@@ -83,7 +83,7 @@ def test_too_many_groups_have_no_ranking() -> None:
 
 
 def test_what_a_penalty_takes_off_is_below_zero_and_nothing_is_nothing() -> None:
-    assert str(build_settlement_view(a_settlement(), (), FINANCE).deducted) == "0.00"
+    assert str(build_settlement_view(a_settlement(), (), FINANCE).negative_penalty) == "0.00"
 
 
 def test_a_bar_of_a_negative_total_has_no_length() -> None:
@@ -123,14 +123,14 @@ def with_lines(settlement: Settlement) -> Settlement:
     ],
 )
 def test_value_is_withheld_by_feedback_level(reader: Principal, level: FeedbackLevel, withheld: bool) -> None:
-    (line,) = build_settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).lines
+    (line,) = build_settlement_view(with_lines(a_settlement(disclosure=level)), (), reader).criteria
     assert (line["withheld"], line["value"]) == (withheld, None if withheld else 0.5)
     assert line["condition"] == "in range 0.1 to 0.6"
 
 
 def test_the_lines_of_a_correction_are_those_that_were_judged() -> None:
     view = build_settlement_view(revised(with_lines(a_settlement())), (), ACME)
-    assert ([each["metric"] for each in view.lines], view.judged_revision) == (["f1"], 1)
+    assert ([each["metric"] for each in view.criteria], view.judged_revision) == (["f1"], 1)
     assert "by" not in view.record["revisions"][0]
     assert (
         build_settlement_view(revised(with_lines(a_settlement())), (), FINANCE).record["revisions"][0]["by"]
@@ -169,7 +169,7 @@ def test_total_is_over_all_accounts_of_a_search() -> None:
 def test_more_accounts_than_a_page_takes_are_counted() -> None:
     many = [AccountBalance(account=f"agent:{n}", currency="USD", balance=Decimal(0)) for n in range(MAX_ACCOUNTS + 2)]
     (page,) = group_balances_by_currency(many, "")
-    assert (len(page.rows), page.more) == (MAX_ACCOUNTS, 2)
+    assert (len(page.rows), page.unlisted) == (MAX_ACCOUNTS, 2)
 
 
 def test_daily_balances_are_kept_apart_by_currency() -> None:

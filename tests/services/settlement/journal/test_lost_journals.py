@@ -100,7 +100,7 @@ async def test_running_sealer_finds_lost_batches_in_a_full_run(tmp_path: Path) -
 
 
 async def test_the_alarm_is_given_for_as_long_as_the_journal_is_lost() -> None:
-    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
+    process = process_over(MemoryStore(), SealerPolicy(max_wakeup_wait=timedelta(milliseconds=10)))
     await process.settle("ctr_1")
     await seal_and_project(process.deps)
     await lose(process.deps.store, JOURNAL)

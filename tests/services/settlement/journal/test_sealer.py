@@ -61,7 +61,9 @@ def process_over(store: MemoryStore, policy: SealerPolicy | None = None) -> Proc
 
 
 async def test_wakeup_seals_a_burst_as_one_batch() -> None:
-    process = process_over(MemoryStore(), SealerPolicy(gather=timedelta(milliseconds=50), poll=NEVER))
+    process = process_over(
+        MemoryStore(), SealerPolicy(batching_delay=timedelta(milliseconds=50), max_wakeup_wait=NEVER)
+    )
     async with running(process.sealer.run()):
         await eventually_async(process.has_sealed(0))
         await eventually_async(_opened(process))
@@ -74,7 +76,9 @@ async def test_wakeup_seals_a_burst_as_one_batch() -> None:
 
 async def test_sealer_rests_between_two_batches() -> None:
     rest = timedelta(milliseconds=400)
-    process = process_over(MemoryStore(), SealerPolicy(gather=timedelta(0), rest=rest, poll=NEVER))
+    process = process_over(
+        MemoryStore(), SealerPolicy(batching_delay=timedelta(0), min_batch_interval=rest, max_wakeup_wait=NEVER)
+    )
     async with running(process.sealer.run()):
         await eventually_async(_opened(process))
         await process.settle("ctr_1")
@@ -97,7 +101,7 @@ def _opened(process: Process) -> Callable[[], Awaitable[bool]]:
 
 async def test_commits_of_other_processes_are_polled() -> None:
     store = MemoryStore()
-    process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20)))
+    process = process_over(store, SealerPolicy(max_wakeup_wait=timedelta(milliseconds=20)))
     other = process_over(store)
     async with running(process.sealer.run()):
         await other.settle("ctr_1")
@@ -105,7 +109,9 @@ async def test_commits_of_other_processes_are_polled() -> None:
 
 
 async def test_sealing_resumes_after_an_outage() -> None:
-    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10), rest=timedelta(0)))
+    process = process_over(
+        MemoryStore(), SealerPolicy(max_wakeup_wait=timedelta(milliseconds=10), min_batch_interval=timedelta(0))
+    )
     await process.settle("ctr_1")
     with capture_logs() as lines:
         async with running(process.sealer.run()):
@@ -121,7 +127,7 @@ async def test_sealing_resumes_after_an_outage() -> None:
 
 async def test_when_one_process_ends_another_takes_over() -> None:
     store = MemoryStore()
-    policy = SealerPolicy(poll=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300))
+    policy = SealerPolicy(max_wakeup_wait=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300))
     one, other = process_over(store, policy), process_over(store, policy)
     async with running(other.sealer.run()):
         async with running(one.sealer.run()):
@@ -133,7 +139,9 @@ async def test_when_one_process_ends_another_takes_over() -> None:
 
 async def test_fenced_sealer_acquires_the_lease_later() -> None:
     store = MemoryStore()
-    process = process_over(store, SealerPolicy(poll=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300)))
+    process = process_over(
+        store, SealerPolicy(max_wakeup_wait=timedelta(milliseconds=20), lease_ttl=timedelta(milliseconds=300))
+    )
     leases = leases_table("settlement")
     async with running(process.sealer.run()) as task:
         await eventually_async(_opened(process))
@@ -159,7 +167,7 @@ async def test_fenced_sealer_acquires_the_lease_later() -> None:
 
 
 async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
-    process = process_over(MemoryStore(), SealerPolicy(poll=timedelta(milliseconds=10)))
+    process = process_over(MemoryStore(), SealerPolicy(max_wakeup_wait=timedelta(milliseconds=10)))
     await process.settle("ctr_1")
     await seal_and_project(process.deps)
     await process.settle("ctr_2")

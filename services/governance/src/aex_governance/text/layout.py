@@ -14,7 +14,7 @@ _SHORT_ITEM = 3
 _SINGLE_CHARACTER = 0.6
 """Words per character in scripts without spaces: a word has 1.7 characters on average."""
 _MIN_SENTENCES = 0.3
-"""Share of words in longer items from which a text is no list."""
+"""Share of words in longer items; a text with at least this share is no list."""
 _WINDOW = 60
 """Words of a window over which variety is measured, because variety falls with length."""
 _MIN_VARIETY = 0.5

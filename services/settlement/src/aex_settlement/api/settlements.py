@@ -102,7 +102,7 @@ def add_correction_routes(router: APIRouter, deps: Deps) -> None:
 
 MAX_OF_ONE, MAX_OF_ALL, KEPT_FOR_FINANCE = 2, 8, 2
 """Limits of concurrent exports in one process: per caller, in total, and reserved for finance."""
-_COLUMNS = "\n".join(f"- `{column.name}`: {column.about}" for column in COLUMNS)
+_COLUMNS = "\n".join(f"- `{column.name}`: {column.description}" for column in COLUMNS)
 _DESCRIPTION = f"""Bookings, oldest first: finance all, a consumer or an agent its own.
 
 One row for each booking of a contract's cost, and one, with negative amounts, for each reversal, so that sums over the

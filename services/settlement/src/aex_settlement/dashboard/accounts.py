@@ -33,7 +33,7 @@ class CurrencyBalances:
 
     currency: str
     rows: tuple[AccountBalance, ...]
-    more: int
+    unlisted: int
     """Number of matching accounts that are not listed."""
     total: Decimal
     """Sum over all accounts of the currency: zero unless the ledger is damaged."""
@@ -41,7 +41,7 @@ class CurrencyBalances:
 
 @dataclass(frozen=True, slots=True)
 class PostingRow(Generic[P]):
-    """Posting or account entry whose amount is displayed as debit or as credit; the other one is None."""
+    """Posting or account entry whose amount is displayed as debit or as credit; one of both is None."""
 
     posting: P
     debit: Decimal | None

@@ -35,7 +35,7 @@ class Ranking:
     dimension: str
     title: str
     rows: tuple[Ranked, ...]
-    more: int
+    unlisted: int
     """Number of groups that are not listed."""
     too_many: bool = False
     """True if there are too many groups to rank; then there are no rows."""
@@ -102,7 +102,7 @@ def _rows(rows: Sequence[BreakdownRow], currency: str | None, role: Audience) ->
 
 def _ranking(dimension: str, found: SettlementBreakdown | None, currency: str | None, role: Audience) -> Ranking:
     if found is None:
-        return Ranking(dimension, _TITLES[dimension], (), more=0, too_many=True)
+        return Ranking(dimension, _TITLES[dimension], (), unlisted=0, too_many=True)
     of_currency = [each for each in found.rows if each.currency == currency]
     first = sorted(of_currency, key=lambda each: (-each.total, getattr(each, dimension)))[:TOP]
     largest = max((each.total for each in first), default=Decimal(0)) or 1
@@ -114,5 +114,5 @@ def _ranking(dimension: str, found: SettlementBreakdown | None, currency: str | 
             Ranked(getattr(each, dimension), percent, project(each, role))
             for each, percent in zip(first, percents, strict=True)
         ),
-        more=len(of_currency) - len(first),
+        unlisted=len(of_currency) - len(first),
     )

@@ -37,13 +37,13 @@ class SettlementView:
 
     record: Row
     """Fields of the settlement that the reader may see."""
-    lines: tuple[Row, ...]
+    criteria: tuple[Row, ...]
     """Criteria. `value` is None if it was not measured; `withheld` is true if the reader may not see it."""
     judged_revision: int | None
     """Revision to which the criteria belong; None if no revision has criteria."""
     transactions: tuple[Row, ...]
     """Ledger transactions with the postings that the reader may see."""
-    deducted: Decimal
+    negative_penalty: Decimal
     """Penalty as a negative part of the total: 0 or below."""
 
 
@@ -55,10 +55,10 @@ def build_settlement_view(
     judged = next((each for each in reversed(record["revisions"]) if each["cost"]["lines"]), None)
     return SettlementView(
         record=record,
-        lines=() if judged is None else tuple(map(_line, judged["cost"]["lines"])),
+        criteria=() if judged is None else tuple(map(_line, judged["cost"]["lines"])),
         judged_revision=None if judged is None else judged["revision"],
         transactions=tuple(_transaction_row(each, reader) for each in transactions),
-        deducted=ZERO - Decimal(record["cost"]["penalty"]),  # not `-`, which makes a negative 0 of 0
+        negative_penalty=ZERO - Decimal(record["cost"]["penalty"]),  # not `-`, which makes a negative 0 of 0
     )
 
 

@@ -32,7 +32,7 @@ class SealableGroup(NamedTuple):
     """Transactions that were committed together and must be sealed together."""
 
     key: str
-    """Key of their unsealed row."""
+    """Key of the unsealed row of these transactions."""
     sealed: tuple[SealedTransaction, ...]
     transactions: tuple[LedgerTransaction, ...]
     """Transactions in the order of `sealed`."""

@@ -25,16 +25,16 @@ Cell = str | int | bool
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """Column of the export: name, description (`about`), and the function (`of`) that returns its value."""
+    """Column of the export: name, description, and function that returns the value of a row."""
 
     name: str
-    about: str
-    of: Callable[[LedgerTransaction, Booking], Cell]
-    free: bool = False
+    description: str
+    value_of: Callable[[LedgerTransaction, Booking], Cell]
+    may_be_formula: bool = False
     """True for text that a spreadsheet might run as a formula."""
-    flag: bool = False
+    is_boolean: bool = False
     """True for a boolean value."""
-    amount: bool = False
+    is_amount: bool = False
     """True for an amount of money, written in plain digits."""
 
 
@@ -49,8 +49,8 @@ def _instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _amount(name: str, about: str, figure: str) -> ExportColumn:
-    return ExportColumn(name, about, lambda _, booking: format_micros(getattr(booking, figure)), amount=True)
+def _amount(name: str, description: str, figure: str) -> ExportColumn:
+    return ExportColumn(name, description, lambda _, booking: format_micros(getattr(booking, figure)), is_amount=True)
 
 
 COLUMNS = (
@@ -60,16 +60,19 @@ COLUMNS = (
         lambda t, _: _instant(t.occurred_at),
     ),
     ExportColumn("kind", "`settlement`, or `reversal`, whose amounts are negative", lambda t, _: t.kind.value),
-    ExportColumn("contract_id", "the contract", lambda t, _: t.contract_id or "", free=True),
-    ExportColumn("work_id", "its work", lambda _, b: b.work_id, free=True),
-    ExportColumn("agent_id", "the agent", lambda _, b: b.agent_id, free=True),
-    ExportColumn("consumer_id", "the consumer", lambda _, b: b.consumer_id, free=True),
-    ExportColumn("domain", "the work's domain", lambda _, b: b.domain, free=True),
+    ExportColumn("contract_id", "the contract", lambda t, _: t.contract_id or "", may_be_formula=True),
+    ExportColumn("work_id", "its work", lambda _, b: b.work_id, may_be_formula=True),
+    ExportColumn("agent_id", "the agent", lambda _, b: b.agent_id, may_be_formula=True),
+    ExportColumn("consumer_id", "the consumer", lambda _, b: b.consumer_id, may_be_formula=True),
+    ExportColumn("domain", "the work's domain", lambda _, b: b.domain, may_be_formula=True),
     ExportColumn(
         "revision", "the revision of the contract's cost that is settled or reversed", lambda _, b: b.revision
     ),
     ExportColumn(
-        "success", "whether the outcome succeeded: `true` or `false`", lambda _, b: b.success_count != 0, flag=True
+        "success",
+        "whether the outcome succeeded: `true` or `false`",
+        lambda _, b: b.success_count != 0,
+        is_boolean=True,
     ),
     ExportColumn("currency", "of all amounts of the row, ISO 4217", lambda t, _: t.postings[0].currency),
     _amount("base", "`cpc` of the breakdown", "cpc"),
@@ -79,9 +82,9 @@ COLUMNS = (
     _amount("fee", "the platform's share of the total, borne by the agent", "fee"),
     _amount("bonus_capped", "bonus earned and removed by the cap", "bonus_capped"),
     _amount("penalty_waived", "penalty incurred and removed by the cap or the floor", "penalty_waived"),
-    ExportColumn("transaction_id", "the ledger's transaction", lambda t, _: t.id, free=True),
-    ExportColumn("reason", "the transaction's reason", lambda t, _: t.reason, free=True),
-    ExportColumn("by", "the transaction's author; for finance only", lambda t, _: t.by, free=True),
+    ExportColumn("transaction_id", "the ledger's transaction", lambda t, _: t.id, may_be_formula=True),
+    ExportColumn("reason", "the transaction's reason", lambda t, _: t.reason, may_be_formula=True),
+    ExportColumn("by", "the transaction's author; for finance only", lambda t, _: t.by, may_be_formula=True),
 )
 """Columns in their order. New ones are added at the end."""
 
@@ -123,14 +126,16 @@ class ExportEncoder:
 
 
 def _cells(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTransaction]) -> Iterable[list[Cell]]:
-    return ([column.of(each, each.booking) for column in columns] for each in transactions if each.booking is not None)
+    return (
+        [column.value_of(each, each.booking) for column in columns] for each in transactions if each.booking is not None
+    )
 
 
 def _csv_rows(columns: Sequence[ExportColumn], transactions: Iterable[LedgerTransaction]) -> bytes:
     """Return CSV lines with all text quoted, formulas escaped, and amounts as numbers."""
-    free = [index for index, column in enumerate(columns) if column.free]
-    flags = [index for index, column in enumerate(columns) if column.flag]
-    amounts = [index for index, column in enumerate(columns) if column.amount]
+    free = [index for index, column in enumerate(columns) if column.may_be_formula]
+    flags = [index for index, column in enumerate(columns) if column.is_boolean]
+    amounts = [index for index, column in enumerate(columns) if column.is_amount]
     text = io.StringIO(newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     for cells in _cells(columns, transactions):

@@ -53,8 +53,8 @@ async def load_or_open_contract(
 ) -> ContractRow:
     """Return a contract, which is opened first if only work-publisher knows its award yet.
 
-    The event of the award may arrive later than the first request. Raises `NotFound`, also if it is not the contract of
-    the given `agent_id` or `consumer_id`.
+    The event of the award may arrive later than the first request. Raises `NotFound`, also if the contract is not that
+    of the given `agent_id` or `consumer_id`.
     """
     stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:

@@ -117,9 +117,9 @@ async def _resume(deps: Deps, contract_id: str, attempt_id: str) -> None:
 
 
 async def _set_timer(deps: Deps, contract_id: str, attempt_id: str, delay: timedelta | None) -> timedelta | None:
-    """Set the timer of an attempt that is still current, and return its delay; None if it is not.
+    """Set the timer of an attempt and return the delay; return None if the attempt is not current.
 
-    With `delay` None it grows with the time that the attempt has waited.
+    If `delay` is None, the delay grows with the time that the attempt has waited.
     """
 
     async def set_timer(unit: Unit) -> timedelta | None:

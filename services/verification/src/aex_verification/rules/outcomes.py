@@ -76,7 +76,7 @@ def strip_result(record: OutcomeRecord) -> OutcomeRecord:
 
 
 def is_paid_for(record: OutcomeRecord | None) -> bool:
-    """Return whether the outcome succeeded or costs something in any revision; False if it is None.
+    """Return whether the outcome succeeded or costs something in any revision; False for None.
 
     The consumer may read the candidate of a paid outcome.
     """
@@ -125,7 +125,7 @@ def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
 
 
 def _find_inference_url(outcome: Mapping[str, Any]) -> str:
-    """Return the agent's web address with a correlation id; the contract's `aex:` address if it has none."""
+    """Return the agent's web address with a correlation id; without an address, the contract's `aex:` URL."""
     contract_id = outcome["contract_id"]
     url = outcome.get("execution_metadata", {}).get("inference_url")
     if not isinstance(url, str) or not _is_web_address(url):

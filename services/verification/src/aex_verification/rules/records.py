@@ -37,7 +37,7 @@ class GovernanceFacts(Frozen):
     output_text: str | None = None
     other_text: str | None = None
     structured_form: str | None = None
-    """Text for comparison with later outputs, if that is not `output_text`."""
+    """Text for comparison with later outputs; None if `output_text` is compared."""
     similarities: dict[str, float] = {}
     """Similarities of earlier judged outputs to this one in [0, 1], by output hash."""
     reference_similarity: ReferenceSimilarity | None = None
@@ -45,7 +45,7 @@ class GovernanceFacts(Frozen):
 
     @property
     def comparison_text(self) -> str | None:
-        """Return the text by which this output is compared with others; None if it has none."""
+        """Return the text by which this output is compared with others; None if there is no text."""
         return self.structured_form or self.output_text or None
 
 

@@ -49,7 +49,7 @@ class AuditReport:
     waiting: int = 0
     """Number of transactions that wait to be sealed."""
     first_waiting: tuple[str, ...] = ()
-    """Ids of the first of them."""
+    """Ids of the first transactions that wait to be sealed."""
     projections: dict[str, int] = field(default_factory=dict)
     """Watermark of each projection that was compared: the last batch that it has applied."""
     seal: Seal | None = None

@@ -38,7 +38,7 @@ class RebuiltProjection:
     projection: Projection
     generation: str
     seq: int
-    """Last batch that it had applied when readers were switched to it."""
+    """Last batch that the new generation had applied when readers were switched to it."""
     removed: int
     """Number of documents deleted because their generations are no longer read."""
 
