@@ -91,7 +91,7 @@ class CallPolicy:
             extensions={"timeout": httpx.Timeout(timeout_s, connect=CONNECT_S).as_dict()},
         )
 
-    def pause_s_or_raise(self, attempt: int, error: AexError) -> float:
+    def compute_pause_s_or_raise(self, attempt: int, error: AexError) -> float:
         """Return the seconds to wait after attempt `attempt` (from 1). Raises `error` if no retry may follow."""
         pause_s = self.retries.pause_s(attempt, error, self.jitter())
         if pause_s is None:
@@ -140,7 +140,7 @@ class CallAttempts(Generic[T]):
         return self._plan_retry(build_connection_failed(self._call, error))
 
     def _plan_retry(self, error: AexError) -> PauseSeconds:
-        pause_s = self._policy.pause_s_or_raise(self._attempt, error)
+        pause_s = self._policy.compute_pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_call_retried",
             method=self._call.method,

@@ -63,7 +63,7 @@ class ProblemError(AexError):
         self.request_id = request_id
         self.retry_after_s = retry_after_s
         self.extensions = dict(extensions or {})
-        self.retryable = status in _PASSING or (status == Conflict.STATUS and code == IN_FLIGHT)
+        self.retryable = status in _TEMPORARY_STATUSES or (status == Conflict.STATUS and code == IN_FLIGHT)
 
 
 class InvalidRequest(ProblemError):
@@ -121,7 +121,7 @@ class Unavailable(ProblemError):
 
 
 _KINDS = {kind.STATUS: kind for kind in ProblemError.__subclasses__()}
-_PASSING = {429, 502, 503, 504}
+_TEMPORARY_STATUSES = {429, 502, 503, 504}
 """Temporary statuses of the platform and of gateways before it. A retry may succeed."""
 
 

@@ -95,7 +95,7 @@ class EventStreamState:
     def _plan_retry(self, error: AexError) -> None:
         self._failures += 1
         self._set_pause(
-            self._policy.pause_s_or_raise(self._failures, error), getattr(error, "code", type(error).__name__)
+            self._policy.compute_pause_s_or_raise(self._failures, error), getattr(error, "code", type(error).__name__)
         )
 
     def _set_pause(self, pause_s: float, reason: str) -> None:

@@ -63,7 +63,7 @@ VERDICT_POLLING = Backoff(first=timedelta(seconds=0.2), cap=timedelta(seconds=5)
 """Default pauses between two reads of a pending verdict."""
 _LONGEST_WAIT_S = 25.0
 _TIMEOUT_S = 5.0
-"""Time limit for reading a rejection's event. It is stored with the verdict, so it exists already."""
+"""Time limit for reading a rejection's event. The event is stored with the verdict, so it exists already."""
 _DEFAULT_MESSAGE = "The candidate was rejected."
 """The message of a rejection at feedback level `none`."""
 _log = structlog.get_logger(__name__)
@@ -85,7 +85,7 @@ class Rejections:
         self._found: dict[str, Rejection] = {}
         self._last_seq: int | None = None
 
-    async def wait_for(self, attempt_id: str) -> Rejection | None:
+    async def wait_for_rejection(self, attempt_id: str) -> Rejection | None:
         """Read events until the rejection of a judged attempt, and return the rejection.
 
         None means that the contract ended without that rejection. After 5 s without the event a rejection with a
@@ -188,7 +188,7 @@ class LiveGate:
             return LoopStep(after, Invalid(errors=errors), attempt.feedback or render_invalid_output(errors), ending)
         if repeat:
             return LoopStep(after, ending=ending)
-        rejection = await self._rejections.wait_for(attempt.attempt_id)
+        rejection = await self._rejections.wait_for_rejection(attempt.attempt_id)
         if rejection is None:  # rejected by governance or an operator, not by the verifier
             return LoopStep(after, ending=ending)
         fatal = ending is ContractStatus.FAILED

@@ -53,7 +53,7 @@ class RowStreamState(Generic[T]):
         self._plan_retry(failure)
 
     def _plan_retry(self, error: AexError) -> None:
-        self.pause_s = self._policy.pause_s_or_raise(self._attempt, error)
+        self.pause_s = self._policy.compute_pause_s_or_raise(self._attempt, error)
         _log.info(
             "aex_rows_retried",
             path=self._call.path,

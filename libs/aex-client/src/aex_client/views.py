@@ -61,7 +61,7 @@ class RecordView(View):
     outcomes: int
     successes: int
     success_rate: float | None
-    """Share of successes; None without outcomes."""
+    """Share of successes; None if there are no outcomes."""
     final_statuses: dict[str, int] = {}
     decisions: dict[str, int] = {}
     flags: dict[str, int] = {}
@@ -80,7 +80,7 @@ class AgentProfileView(RecordView):
     agent_id: str
     domains: tuple[DomainProfileView, ...] = ()
     next_cursor: str | None = None
-    """Cursor of the next page of domains; None on the last one."""
+    """Cursor of the next page of domains; None on the last page."""
 
 
 class CriterionErrorView(View):

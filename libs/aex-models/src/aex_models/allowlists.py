@@ -44,7 +44,7 @@ _WORK = _row(
     consumer="evaluation",
 )
 
-_INSIDE = frozenset({(ex.Examination, "files")})
+_INTERNAL = frozenset({(ex.Examination, "files")})
 """Fields for the platform's own use."""
 
 _CONFIDENTIAL = "review review_failure reviewer examination"
@@ -55,7 +55,7 @@ def _allow_all_fields(model: type[BaseModel]) -> Rows:
 
     It is used for examinations. They hold values recomputed from the consumer's own data, so no event carries them.
     """
-    fields = " ".join(name for name in model.model_fields if (model, name) not in _INSIDE)
+    fields = " ".join(name for name in model.model_fields if (model, name) not in _INTERNAL)
     return _row(consumer=fields, operator=fields)
 
 

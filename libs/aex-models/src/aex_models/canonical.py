@@ -65,7 +65,7 @@ def canonical_bytes(value: Any) -> bytes:
     If the bytes are parsed and encoded again, the result is equal.
     Raises `NotCanonical` with the JSON pointer of a value that I-JSON cannot hold.
     """
-    plain = json_form(value) if isinstance(value, BaseModel) else value
+    plain = to_json_values(value) if isinstance(value, BaseModel) else value
     if (quick := canonical_fast(plain)) is not None:
         return quick
     try:
@@ -78,7 +78,7 @@ def canonical_bytes(value: Any) -> bytes:
         return rfc8785.dumps(convert_large_integers_to_doubles(plain))
 
 
-def json_form(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
+def to_json_values(model: BaseModel, *, exclude_none: bool = False) -> dict[str, Any]:
     """Return a model as a dictionary of JSON values.
 
     Raises `NotCanonical` for a field that JSON cannot hold.

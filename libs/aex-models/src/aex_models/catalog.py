@@ -30,9 +30,11 @@ class Requirement(StrEnum):
     SCIENCE = "science"
     """The work's `science`."""
     VALUE_RANGES = "value_ranges"
-    """The check of this name in the work's `science.checks`, like the next two."""
+    """The check `value_ranges` in the work's `science.checks`."""
     RECOMPUTE_STATISTICS = "recompute_statistics"
+    """The check `recompute_statistics` in the work's `science.checks`."""
     PEER_REVIEW = "peer_review"
+    """The check `peer_review` in the work's `science.checks`."""
 
 
 class MetricEntry(Frozen):
@@ -48,9 +50,9 @@ class MetricEntry(Frozen):
     direction: Direction = Direction.NONE
     provenance: Provenance = Provenance.COMPUTED
     metric_types: tuple[MetricType, ...]
-    """The types with which a criterion may use it."""
+    """The metric types with which a criterion may use the metric."""
     needs: tuple[str, ...] = ()
-    """The keys of `evaluation` without which it cannot be computed."""
+    """The keys of `evaluation` without which the metric cannot be computed."""
     requires: tuple[Requirement, ...] = ()
     """Further requirements on the work or the installation."""
     secret: bool = False

@@ -36,7 +36,7 @@ FINAL_EVENTS = frozenset(ENDINGS.values())
 
 
 PLATFORM_CODES = frozenset({"criteria_not_met", "science_not_passed", "rejected", "fatal"})
-"""Codes of rejections that are not a named verifier's own, which may hold a part of the output."""
+"""Codes of the platform's rejections. A named verifier's own code may hold a part of the output."""
 
 
 class ContractEvent(Frozen):
@@ -53,7 +53,7 @@ class ContractEvent(Frozen):
     attempt_counted: bool | None = None
     """True if a rejection used an attempt."""
     code: str | None = None
-    """Code of a rejection: one of `PLATFORM_CODES`, or a verifier's own, which an unpaid delivery hides."""
+    """Code of a rejection: one of `PLATFORM_CODES`, or a verifier's own code. An unpaid delivery hides the latter."""
     message: str | None = None
     """Summary of a rejection's feedback; None at feedback level `none`."""
     cause: CancelCause | None = None

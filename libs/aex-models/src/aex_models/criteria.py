@@ -18,9 +18,9 @@ class Aggregation(StrEnum):
     ALL = "all"
     """Every required criterion has to be met."""
     ANY = "any"
-    """Any criterion has to be met, and every required one."""
+    """At least one criterion and every required criterion has to be met."""
     WEIGHTED = "weighted"
-    """The met criteria need this share of all weights: `minimum_weighted_score`; every required one has to be met."""
+    """The met criteria need a share of `minimum_weighted_score` of all weights. Required criteria have to be met."""
 
 
 class BonusPolicy(StrEnum):

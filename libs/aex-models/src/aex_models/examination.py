@@ -157,7 +157,7 @@ class MixedGroups(Frozen):
     artifact: str
     groups: tuple[GroupSummary, ...] = ()
     where: tuple[Filter, ...] = ()
-    """The filter that keeps one group: the largest, by `range` the largest in the range."""
+    """The filter that keeps one group: the largest one, or by rule `range` the largest one in the range."""
     statistics: tuple[str, ...] = ()
     """The statistics over all groups of the column, computed or not."""
     secret: bool = False
@@ -195,4 +195,4 @@ class Examination(Frozen):
     problems: tuple[DataProblem, ...] = ()
     mixed_groups: tuple[MixedGroups, ...] = ()
     files: tuple[FileColumns, ...] = ()
-    """Readable files where a review is demanded; it stays inside."""
+    """Readable files, if the work demands a review. They are never published."""

@@ -102,7 +102,7 @@ class PreviousAttempt(Frozen):
     output_hash: Sha256
     metrics: dict[str, Extracted] = {}
     similarity: StrictFloat | None = None
-    """Similarity of its output to the validated output, in [0, 1]; None if unknown."""
+    """Similarity of the earlier output to the validated one, in [0, 1]; None if unknown."""
 
 
 class ScienceFindings(Frozen):
@@ -193,7 +193,7 @@ class Hold(Frozen):
     decided_by: str | None = None
     decided_at: Instant | None = None
     agent_id: str | None = None
-    """Agent of the outcome. It and the next three fields are None if governance never got the attempt."""
+    """Agent of the outcome. This and the next three fields are None if governance never got the attempt."""
     consumer_id: str | None = None
     work_id: str | None = None
     domain: str | None = None

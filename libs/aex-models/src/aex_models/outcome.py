@@ -33,7 +33,7 @@ class OutcomeRecord(Frozen):
     verification_result: VerificationResult | None = None
     """The verification result; None if nothing was graded."""
     final_result: Any = None
-    """Result of the named verifier; without one, the output that passed."""
+    """Result of the named verifier; if the work names no verifier, the output that passed."""
     attempts_used: int
     execution_metadata: dict[str, Any] = {}
     terms: Terms
@@ -43,5 +43,5 @@ class OutcomeRecord(Frozen):
     stored: bool = True
     """False where `verification.store_outcomes` is off: no result, final result or execution metadata is stored."""
     paid_by_correction: bool = False
-    """True once a correction of the settlement costs something: its consumer may read the output then."""
+    """True once a correction of the settlement costs something. Then the consumer may read the output."""
     created_at: Instant

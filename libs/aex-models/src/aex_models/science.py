@@ -58,7 +58,7 @@ class Science(Frozen):
     question: LongText | None = None
     """Question that the result has to answer, for a reviewer."""
     domain: DomainName | None = None
-    """Scientific domain with its ranges and checks. Unset: the work's, where the registry knows it."""
+    """Scientific domain with its ranges and checks. Unset: the work's domain, if the registry knows that name."""
     expected_outcome: Any = None
     """Expected result, the consumer's secret. A judge sees it only with `reviewer_sees_expected`."""
     reviewer_sees_expected: StrictBool = False
@@ -72,7 +72,7 @@ class Science(Frozen):
     joins: Annotated[tuple[Join, ...], Field(max_length=MAX_JOINS)] = ()
     """Tables of two files, which statistics and derived columns may name as their `artifact`."""
     derived: Annotated[tuple[DerivedColumn, ...], Field(max_length=MAX_DERIVED)] = ()
-    """Columns that statistics and their conditions may name, computed from those of a file or join."""
+    """Columns that statistics and their conditions may name, computed from columns of a file or join."""
     data: Annotated[tuple[DataFile, ...], Field(max_length=10)] = ()
     """The consumer's own raw data. Recomputation uses them before the agent's."""
     checks: Annotated[tuple[ShortText, ...], Field(max_length=50)] = DEFAULT_CHECKS
@@ -81,7 +81,7 @@ class Science(Frozen):
     strict: StrictBool = True
     """True if a peer review between pass and rejection counts as a rejection."""
     share_review: ShareReview = ShareReview.NONE
-    """Part of a peer review that rejections quote; with the consumer's secrets only at feedback level `full`."""
+    """Part of a peer review that rejections quote; only at level `full` if the reviewer saw the consumer's secrets."""
 
     @model_validator(mode="after")
     def _check_duplicates(self) -> "Science":
@@ -173,7 +173,7 @@ class ReviewQuotes(StrEnum):
     NEVER = "never"
     """At no level."""
     AT_FULL = "at_full"
-    """The reviewer saw data or an expectation of the consumer's."""
+    """Only at level `full`, because the reviewer saw the consumer's data or expected outcome."""
     AT_CRITERIA = "at_criteria"
     """At level `criteria` and above."""
 

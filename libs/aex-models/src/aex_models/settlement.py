@@ -86,7 +86,7 @@ class SettlementRevision(Frozen):
     reason: str | None = None
     """Reason of the reversal."""
     by: str | None = None
-    """Principal that reversed it."""
+    """Principal that reversed the revision."""
 
 
 class Settlement(Frozen):
@@ -103,7 +103,7 @@ class Settlement(Frozen):
     """Verdict; None if nothing was graded."""
     status: SettlementStatus
     revision: int
-    """Number of the latest revision. It is in force if `status` is `settled`."""
+    """Number of the latest revision, which is in force if `status` is `settled`."""
     revisions: tuple[SettlementRevision, ...]
     cost: Cost
     """Cost of the latest revision."""

@@ -22,7 +22,7 @@ def _printable(name: str) -> str:
 
 
 ClaimName = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_printable)]
-"""The name of a claimed value, or of a statistic to compare it with. Wider than the name of a metric."""
+"""The name of a claimed value, or of a statistic to compare it with. A metric's name allows fewer characters."""
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -60,7 +60,7 @@ class Statistic(StrEnum):
     SLOPE = "slope"
     """Slope of the least-squares line of the second column over the first."""
     R_SQUARED = "r_squared"
-    """Share of the second column's variance that this line explains."""
+    """Share of the second column's variance that the least-squares line explains."""
     WELCH_T = "welch_t"
     """Welch's t of two groups: above 0 where the first group's mean is larger."""
     WELCH_P = "welch_p"
@@ -70,7 +70,7 @@ class Statistic(StrEnum):
     MANNWHITNEY_P = "mannwhitney_p"
     """Two-sided p-value: exact without ties where a group has at most 8 values, else the normal approximation."""
     BH_COUNT = "bh_count"
-    """P-values whose Benjamini–Hochberg adjusted value is at most `alpha`."""
+    """Number of p-values whose Benjamini–Hochberg adjusted value is at most `alpha`."""
     BH_MAX_ERROR = "bh_max_error"
     """Largest difference between the second column and the first one, adjusted by Benjamini–Hochberg."""
 
@@ -171,7 +171,7 @@ class StatisticSpec(Frozen):
     column: ColumnName | None = None
     """Column of a statistic of one column; optional for `count`."""
     columns: Annotated[tuple[ColumnName, ...], Field(max_length=2)] = ()
-    """Columns of a statistic of two: x, then y; of `bh_max_error`: p-values, then adjusted ones."""
+    """Columns of a statistic of two columns: x, then y. For `bh_max_error`: p-values, then adjusted p-values."""
     q: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
     """Probability of `quantile`, from 0 to 1."""
     groups: Annotated[tuple[Group, ...], Field(max_length=2)] = ()

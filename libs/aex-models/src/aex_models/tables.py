@@ -28,7 +28,7 @@ class DerivedColumn(Frozen):
     """A column computed from others of its row. It is missing where the result is not finite."""
 
     artifact: TableName | None = None
-    """The file or join to add it to. Unset: every file that has the columns that it reads, and no join."""
+    """The file or join that gets the column. Unset: every file with the columns of the expression, but no join."""
     column: ColumnName
     """Name, which hides a column of that name in the file itself."""
     expression: Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS), AfterValidator(_check_expression)]
@@ -53,15 +53,15 @@ class Join(Frozen):
     """A table that joins two files. The join's name may be used like the name of a file."""
 
     name: TableName
-    """Name by which statistics, derived columns and later joins refer to it."""
+    """Name by which statistics, derived columns and later joins refer to the join."""
     left: TableName
     """A file, or a join above this one in the list."""
     right: TableName
-    """A file or such a join, in which no two rows have the same keys."""
+    """A file, or a join above this one in the list. No two of its rows have the same keys."""
     on: Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=MAX_KEYS)]
     """Keys: columns of both files that agree in matching rows. A missing key matches nothing."""
     how: JoinKind = JoinKind.INNER
-    """Rows that it has."""
+    """Rows that the join has."""
 
     @model_validator(mode="after")
     def _check_names(self) -> "Join":

@@ -18,7 +18,7 @@ class BasePolicy(StrEnum):
     JUDGED = "judged"
     """Payment once one candidate was judged."""
     ON_SUCCESS = "on_success"
-    """Only where the outcome succeeds."""
+    """Payment only where the outcome succeeds."""
 
 
 class FeedbackLevel(StrEnum):

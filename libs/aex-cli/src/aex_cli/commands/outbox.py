@@ -80,7 +80,7 @@ def replay_command(
 
 @app.command("discard", epilog="Example: `aex outbox discard evt_4f… --reason 'sent by hand'`")
 def discard_command(
-    reason: Annotated[str, typer.Option(help="Why its effect is not needed; written to the audit log.")],
+    reason: Annotated[str, typer.Option(help="Why the effect is not needed; written to the audit log.")],
     event: EventId = None,
     every: All = False,
     service: Service = None,

@@ -7,7 +7,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from aex_models.canonical import NotCanonical, canonical_bytes, canonical_digest, json_form, sha256_hex
+from aex_models.canonical import NotCanonical, canonical_bytes, canonical_digest, sha256_hex, to_json_values
 from aex_models.contract import Artifact, Candidate, ExecutionMetadata
 from aex_models.validation_messages import message_of
 from aex_models.work import Problem
@@ -27,7 +27,7 @@ def candidate_hash(candidate: Candidate) -> str:
     return canonical_digest(
         {
             "output": candidate.output,
-            "execution_metadata": json_form(candidate.execution_metadata, exclude_none=True),
+            "execution_metadata": to_json_values(candidate.execution_metadata, exclude_none=True),
             "claimed_metrics": candidate.claimed_metrics,
             "claimed_values": candidate.claimed_values,
             "reasoning": candidate.reasoning,

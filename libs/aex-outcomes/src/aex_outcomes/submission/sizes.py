@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.canonical import NotCanonical, canonical_bytes, json_form
+from aex_models.canonical import NotCanonical, canonical_bytes, to_json_values
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import Problem, WorkSubmission
 from aex_outcomes.submission.findings import CRITERIA
@@ -67,7 +67,7 @@ def _stored_work(body: Mapping[str, Any], submission: WorkSubmission | None) -> 
 def _stored_criteria(raw: Any) -> Any:
     """Return the criteria with defaults filled in; malformed ones as sent."""
     try:
-        return json_form(SuccessCriteria.model_validate(raw))
+        return to_json_values(SuccessCriteria.model_validate(raw))
     except (ValidationError, NotCanonical):
         return raw
 
