@@ -40,6 +40,12 @@ def names(**claims: Any) -> list[str]:
         ({"min_mean_x": 5, "max_x": 3, "minimum": 5, "x" * 400 + "_max": 1}, []),
         ({"min_x": None, "max_x": float("nan"), "mean_x": "1", "median_x": True}, []),
         ({"": 1, "[": 1, "mean": 5, "max": 3}, ["mean"]),
+        ({"mean_x": 1, "x_mean": 5, "max_x": 2}, ["x_mean"]),
+        ({"max_x": 9, "x_max": 2, "mean_x": 5}, ["mean_x"]),
+        ({"var_x": 4, "x_var": 9, "sd_x": 2}, ["x_var"]),
+        ({"sum_x": 6, "mean_x": 2, "count_x": 3, "x_average": 4}, ["sum_x"]),
+        ({"std_x": 1e200, "var_x": 1}, ["var_x"]),
+        ({"pearson": 1e300, "r2": 1e300}, ["r2"]),
     ],
 )
 def test_claims_about_one_quantity_are_compared(claims: dict[str, Any], expected: list[str]) -> None:
@@ -66,7 +72,10 @@ def test_true_statistics_are_consistent_when_rounded(values: list[float], decima
         assert find_inconsistent_claims(claims) == ()
 
 
-@given(st.dictionaries(st.text(max_size=12) | st.sampled_from(["min_x", "r2", "sum_x"]), st.floats() | st.integers()))
+STATISTICS = ["min_x", "max_x", "x_max", "std_x", "var_x", "mean_x", "count_x", "sum_x", "pearson", "r2"]
+
+
+@given(st.dictionaries(st.text(max_size=12) | st.sampled_from(STATISTICS), st.floats() | st.integers()))
 def test_any_claims_are_compared_without_an_error(claims: dict[str, Any]) -> None:
     assert {each.name for each in find_inconsistent_claims(claims)} <= set(claims)
 

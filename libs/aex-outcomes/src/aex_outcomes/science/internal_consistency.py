@@ -40,12 +40,16 @@ class _Claim:
     high: float
 
     def squared(self) -> "_Claim":
-        ends = sorted((self.low**2, self.high**2))
-        return _Claim(self.name, self.value**2, 0.0 if self.low < 0 < self.high else ends[0], ends[1])
+        ends = sorted((self.low * self.low, self.high * self.high))  # infinite, where ** would raise an error
+        return _Claim(self.name, self.value * self.value, 0.0 if self.low < 0 < self.high else ends[0], ends[1])
 
     def times(self, other: "_Claim") -> "_Claim":
         ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
         return _Claim(self.name, self.value * other.value, min(ends), max(ends))
+
+
+_Claims = dict[Statistic, list[_Claim]]
+"""Claims of one quantity by statistic; a statistic has several where names differ in spelling."""
 
 
 def find_inconsistent_claims(claims: Mapping[str, Any]) -> tuple[DomainViolation, ...]:
@@ -55,14 +59,14 @@ def find_inconsistent_claims(claims: Mapping[str, Any]) -> tuple[DomainViolation
     the squared deviation, a sum the mean times the count, and r² the square of Pearson's r, within 1 %. Claims with
     decimals may differ by rounding at these. Claims that are no finite number are left out.
     """
-    quantities: dict[str, dict[Statistic, _Claim]] = defaultdict(dict)
+    quantities: dict[str, _Claims] = defaultdict(lambda: defaultdict(list))
     for name, value in claims.items():
         found = _parse_name(name)
         if found is not None and is_finite_number(value):
             quantity, statistic = found
             half = _half_unit(value)
             claim = _Claim(name, float(value), float(value) - half, float(value) + half)
-            quantities[quantity].setdefault(statistic, claim)
+            quantities[quantity][statistic].append(claim)
     return tuple(violation for each in quantities.values() for violation in _violations(each))
 
 
@@ -95,34 +99,44 @@ def _quantity(words: list[str], statistic: set[str], group: str) -> str:
     return "".join(word for word in words if word not in statistic) + group
 
 
-def _violations(claims: Mapping[Statistic, _Claim]) -> Iterator[DomainViolation]:
+def _violations(claims: _Claims) -> Iterator[DomainViolation]:
     yield from _order_violations(claims)
-    for statistic in (Statistic.STD, Statistic.VAR):
-        if statistic in claims and claims[statistic].value < 0:
-            yield _violation(claims[statistic], f"{claims[statistic].value!r} is negative")
-    deviation, mean = claims.get(Statistic.STD), claims.get(Statistic.MEAN)
-    count, pearson = claims.get(Statistic.COUNT), claims.get(Statistic.PEARSON)
-    for statistic, expected, formula in (
-        (Statistic.VAR, deviation.squared() if deviation else None, "the square of {}"),
-        (Statistic.SUM, mean.times(count) if mean and count else None, f"{{}} times {count.name if count else ''}"),
-        (Statistic.R_SQUARED, pearson.squared() if pearson else None, "the square of {}"),
+    for claim in (*claims[Statistic.STD], *claims[Statistic.VAR]):
+        if claim.value < 0:
+            yield _violation(claim, f"{claim.value!r} is negative")
+    products = [
+        (each.times(count), f"{each.name} times {count.name}")
+        for each in claims[Statistic.MEAN]
+        for count in claims[Statistic.COUNT]
+    ]
+    for statistic, expected in (
+        (Statistic.VAR, _squares(claims[Statistic.STD])),
+        (Statistic.SUM, products),
+        (Statistic.R_SQUARED, _squares(claims[Statistic.PEARSON])),
     ):
-        claim = claims.get(statistic)
-        if claim is not None and expected is not None and not _is_near(claim, expected):
-            origin = formula.replace("{}", expected.name)
-            yield _violation(claim, f"{claim.value!r} is not {origin}, which is {expected.value!r}")
+        for claim in claims[statistic]:
+            other = next((each for each in expected if not _is_near(claim, each[0])), None)
+            if other is not None:
+                yield _violation(claim, f"{claim.value!r} is not {other[1]}, which is {other[0].value!r}")
 
 
-def _order_violations(claims: Mapping[Statistic, _Claim]) -> Iterator[DomainViolation]:
+def _squares(claims: list[_Claim]) -> list[tuple[_Claim, str]]:
+    return [(each.squared(), f"the square of {each.name}") for each in claims]
+
+
+def _order_violations(claims: _Claims) -> Iterator[DomainViolation]:
     middle = (Statistic.MEDIAN, Statistic.MEAN)
     pairs = [
         *((Statistic.MIN, each) for each in (*middle, Statistic.MAX)),
         *((each, Statistic.MAX) for each in middle),
     ]
     for lower, upper in pairs:
-        if lower in claims and upper in claims and _exceeds(claims[lower].low, claims[upper].high):
-            message = f"{claims[lower].value!r} is above {claims[upper].name}, which is {claims[upper].value!r}"
-            yield _violation(claims[lower], message)
+        if not claims[upper]:
+            continue
+        least = min(claims[upper], key=lambda each: each.high)
+        for claim in claims[lower]:
+            if _exceeds(claim.low, least.high):
+                yield _violation(claim, f"{claim.value!r} is above {least.name}, which is {least.value!r}")
 
 
 def _exceeds(low: float, high: float) -> bool:
@@ -131,9 +145,9 @@ def _exceeds(low: float, high: float) -> bool:
 
 def _is_near(claim: _Claim, expected: _Claim) -> bool:
     """Return True if a number that the claim stands for is within 1 % of one that is expected."""
+    if not math.isfinite(expected.value):
+        return False  # it is larger than any double, and no claim is
     slack = (_TOLERANCE + _EDGE) * abs(expected.value)
-    if not math.isfinite(slack):
-        return True
     return claim.low <= expected.high + slack and claim.high >= expected.low - slack
 
 
