@@ -40,17 +40,14 @@ def by_scipy(first: list[float], second: list[float]) -> dict[str, float | str]:
     if not first or not second:
         return dict.fromkeys(TESTS, "no_rows")
     ranks = scipy.stats.mannwhitneyu(first, second)
-    all_equal = len(set(first + second)) == 1
-    expected: dict[str, float | str] = {
-        "mannwhitney_u": float(ranks.statistic),
-        "mannwhitney_p": "undefined" if all_equal else float(ranks.pvalue),
-    }
-    if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
-        return {**expected, "welch_t": "undefined", "welch_p": "undefined"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scipy warns of a constant group
+        warnings.simplefilter("ignore")  # scipy warns of a constant group, and of one value
         welch = scipy.stats.ttest_ind(first, second, equal_var=False)
-    return {**expected, "welch_t": float(welch.statistic), "welch_p": float(welch.pvalue)}
+    expected = {
+        "mannwhitney_u": ranks.statistic, "mannwhitney_p": ranks.pvalue,
+        "welch_t": welch.statistic, "welch_p": welch.pvalue,
+    }  # fmt: skip
+    return {stat: float(each) if math.isfinite(each) else "undefined" for stat, each in expected.items()}
 
 
 def assert_equal(found: dict[str, float | str], expected: dict[str, float | str]) -> None:
@@ -139,11 +136,12 @@ def test_test_without_a_value_says_which_group_lacks_it() -> None:
     assert code("x,y\n1,2\n", spec("mannwhitney_u", groups=GROUPS)) == "column_missing"
 
 
-def test_equal_values_have_a_u_and_no_p_value() -> None:
+def test_constant_groups_have_the_results_of_scipy() -> None:
     found = results(table_of([2.0] * 12, [2.0] * 10))
-    assert found == {
-        "mannwhitney_u": 60.0, "mannwhitney_p": "undefined", "welch_t": "undefined", "welch_p": "undefined",
-    }  # fmt: skip
+    assert found == {"mannwhitney_u": 60.0, "mannwhitney_p": 1.0, "welch_t": "undefined", "welch_p": "undefined"}
+    for groups in (([2.0] * 3, [3.0] * 2), ([2.0], [3.0] * 2), ([2.0], [2.0])):
+        assert_equal(results(table_of(*groups)), by_scipy(*groups))
+    assert results(table_of([2.0] * 3, [3.0] * 2))["welch_p"] == 0.0
 
 
 def test_claims_of_tests_are_compared_in_their_own_units() -> None:

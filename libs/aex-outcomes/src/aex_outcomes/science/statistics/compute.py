@@ -20,13 +20,13 @@ from aex_outcomes.science.statistics.column_values import (
     require_readable_cells,
     select_values_into_table,
 )
-from aex_outcomes.science.statistics.distributions import student_two_sided_p
 from aex_outcomes.science.statistics.hypothesis_tests import (
     count_discoveries,
     largest_adjustment_error,
     mannwhitney_test,
     select_groups_into_tables,
     welch_test,
+    welch_two_sided_p,
 )
 from aex_outcomes.science.statistics.moments import exact_mean, exact_sum, to_finite_double
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT, DataTable
@@ -85,9 +85,9 @@ def _compare_groups(stat: Statistic, first: ColumnValues, second: ColumnValues) 
         if stat is Statistic.MANNWHITNEY_U:
             return ComputedStatistic(ranks.doubled_u / 2, RoundingScale())
         return ComputedStatistic(ranks.two_sided_p(), p_value_rounding_scale())
-    welch = welch_test(first, second)
     if stat is Statistic.WELCH_P:
-        return ComputedStatistic(student_two_sided_p(welch.t, welch.degrees_of_freedom), p_value_rounding_scale())
+        return ComputedStatistic(welch_two_sided_p(first, second), p_value_rounding_scale())
+    welch = welch_test(first, second)
     largest = Fraction(max(first.max_abs, second.max_abs))
     return ComputedStatistic(welch.t, compute_bivariate_rounding_scale(largest / welch.standard_error))
 

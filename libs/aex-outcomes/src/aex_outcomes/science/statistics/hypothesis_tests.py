@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.statistics.column_values import ColumnValues, select_values_into_table
-from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail
+from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail, student_two_sided_p
 from aex_outcomes.science.statistics.moments import exact_mean, scaled_variance, to_finite_double
 from aex_outcomes.science.tables.cells import DataTable
 from aex_outcomes.science.tables.file_checks import DataError
@@ -60,6 +60,18 @@ def welch_test(first: ColumnValues, second: ColumnValues) -> WelchTest:
     return WelchTest(to_finite_double(difference / standard_error), 1 / by_degrees, standard_error)
 
 
+def welch_two_sided_p(first: ColumnValues, second: ColumnValues) -> float:
+    """Return the p-value of Welch's t-test; 0 for two constant groups with different values, as in scipy.
+
+    Raises `DataError` for a group of one value and for equal constant groups.
+    """
+    are_constant = all(each.count > 1 and each.least == each.greatest for each in (first, second))
+    if are_constant and first.least != second.least:
+        return 0.0
+    found = welch_test(first, second)
+    return student_two_sided_p(found.t, found.degrees_of_freedom)
+
+
 @dataclass(frozen=True, slots=True)
 class MannWhitneyTest:
     """Comparison of every value of the first group with every one of the second."""
@@ -71,7 +83,7 @@ class MannWhitneyTest:
     """Σ(t³ − t) over the numbers t of equal values; 0 without ties."""
 
     def two_sided_p(self) -> float:
-        """Return the p-value. Raises `DataError` where all values are equal."""
+        """Return the p-value; 1 where all values are equal, as in scipy."""
         first, second = self.counts
         pairs, total = first * second, first + second
         if not self.tie_term and min(self.counts) <= _LARGEST_EXACT:
@@ -81,7 +93,7 @@ class MannWhitneyTest:
             )
         unequal = total + 1 - Fraction(self.tie_term, total * (total - 1))
         if not unequal:
-            raise DataError("undefined", "all values of both groups are equal: the test has no p-value")
+            return 1.0
         deviation = Fraction(abs(self.doubled_u - pairs) - 1, 2)  # with a correction for continuity of one half
         z = float(deviation) / math.sqrt(pairs * unequal / 12)
         return min(1.0, math.erfc(z / math.sqrt(2)))
