@@ -187,6 +187,24 @@ def test_columns_that_are_no_groups_are_ignored(tmp_path: Path, column: list[Any
     assert {each.name for each in found.recomputed} >= {"mean_fitness"}
 
 
+@pytest.mark.parametrize(("one", "other"), [("A", "A "), ("1", "1.0"), ("1", "01"), ("1", " +1")])
+def test_spellings_of_a_value_are_one_group(tmp_path: Path, one: str, other: str) -> None:
+    content = TWO.replace(",A,", f",{one},").replace(",B,", ",2,").replace(f",{one},", f",{other},", 3)
+    found = examined({f"mean_fitness[condition={one}]": "-0.714"}, written(tmp_path, "a.csv", content))
+    assert sorted((str(each.value), each.n) for each in found.mixed_groups[0].groups) == sorted(
+        [(one, 709), ("2", 709)]
+    )
+    assert [each.status.value for each in found.reconciliation if each.claimed] == ["match"]
+
+
+def test_integers_that_parquet_stores_as_floats_are_groups(tmp_path: Path) -> None:
+    groups = [*([1.0] * 709), *([2.0] * 709), None, float("nan"), -0.0, 0.0]
+    content = parquet({"g": groups, "mut_score": [*scores("A"), *scores("B"), 1.0, 1.0, 1.0, 1.0]})
+    found = examined({"mean_fitness[g=1]": "-0.714"}, written(tmp_path, "a.parquet", content))
+    assert [(each.value, each.n) for each in found.mixed_groups[0].groups] == [(1, 709), (2, 709)]
+    assert [each.status.value for each in found.reconciliation if each.claimed] == ["match"]
+
+
 def test_few_rows_outside_the_groups_do_not_hide_them(tmp_path: Path) -> None:
     extra = "".join(f"X{at}A,{other},0\n" for at, other in enumerate(["", "NA", "C", "D"]))
     found = examined({}, written(tmp_path, "a.csv", TWO + extra))

@@ -108,11 +108,16 @@ class GroupColumn:
     index: int
     values: Mapping[int, int | str]
     """Value by its code; missing cells have no value."""
+    other_codes: Mapping[int, int] = field(default_factory=dict)
+    """Codes of other spellings of a value, such as `1.0` for 1, with the code that `values` has for it."""
 
     @property
     def code_sql(self) -> str:
-        """Return SQL for the code of the row's value in this column."""
-        return f"g{self.index}"
+        """Return SQL for the code of the row's value in this column, one code for all its spellings."""
+        if not self.other_codes:
+            return f"g{self.index}"
+        cases = " ".join(f"WHEN {other} THEN {code}" for other, code in self.other_codes.items())
+        return f"CASE g{self.index} {cases} ELSE g{self.index} END"
 
 
 @dataclass(frozen=True, slots=True)

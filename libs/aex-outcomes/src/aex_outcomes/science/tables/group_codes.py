@@ -53,26 +53,43 @@ class GroupEncoder:
             cells = {ord(code): cell for cell, code in (codes or {}).items()}
             values = _values(cells, has_marks=self._has_marks)
             if values:
-                found[name] = GroupColumn(index, values)
+                found[name] = build_group_column(index, values)
         return found
 
 
-def _values(cells: Mapping[int, str], *, has_marks: bool) -> dict[int, int | str]:
-    """Return the value of each code if the column has only integers or texts, else nothing."""
+def build_group_column(index: int, values: Mapping[int, int | str]) -> GroupColumn:
+    """Return the column of groups with these values by code.
+
+    Of several codes with one value the first stands for it.
+    """
+    code_of: dict[int | str, int] = {}
+    for code, value in values.items():
+        code_of.setdefault(value, code)
+    others = {code: code_of[value] for code, value in values.items() if code != code_of[value]}
+    return GroupColumn(index, {code: value for value, code in code_of.items()}, others)
+
+
+def parse_integers(cells: Mapping[int, str]) -> dict[int, int]:
+    """Return the integer of each code, without NaN and infinities; empty if a cell is anything else.
+
+    `1.0` is an integer.
+    """
+    numbers = {code: cell for code, cell in cells.items() if cell.lower() not in NOT_FINITE_WORDS}
+    if not all(_INTEGER.fullmatch(cell) for cell in numbers.values()):
+        return {}
+    return {code: int(cell.partition(".")[0]) for code, cell in numbers.items()}
+
+
+def _values(cells: Mapping[int, str], *, has_marks: bool) -> Mapping[int, int | str]:
+    """Return the value of each code if the column has only integers or texts, else nothing.
+
+    Codes of one value in several spellings, such as `1` and `1.0`, have the same value.
+    """
     bare = {code: cell.strip(BLANKS) for code, cell in cells.items()}
     present = {code: cell for code, cell in bare.items() if cell not in MISSING_WORDS}
-    values: dict[int, int | str]
     if any(_is_text(cell, has_marks) for cell in present.values()):
-        values = {
-            code: cell[1:] if has_marks and cell.startswith(TEXT_MARK) else cell for code, cell in present.items()
-        }
-    else:
-        numbers = {code: cell for code, cell in present.items() if cell.lower() not in NOT_FINITE_WORDS}
-        if not all(_INTEGER.fullmatch(cell) for cell in numbers.values()):
-            return {}
-        values = {code: int(cell.partition(".")[0]) for code, cell in numbers.items()}
-    # Two spellings of one value would be two groups.
-    return values if len(set(values.values())) == len(values) else {}
+        return {code: cell[1:] if has_marks and cell.startswith(TEXT_MARK) else cell for code, cell in present.items()}
+    return parse_integers(present)
 
 
 def _is_text(cell: str, has_marks: bool) -> bool:

@@ -16,7 +16,7 @@ from aex_outcomes.science.tables.text_rows import check_column_names
 INTEGER_TYPES = frozenset(
     ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
 )
-_FLOATS = frozenset({"FLOAT", "DOUBLE"})
+FLOAT_TYPES = frozenset({"FLOAT", "DOUBLE"})
 _AS_TEXT = ("BOOLEAN", "DATE", "TIME", "UUID")
 _READ = "read_parquet(?, hive_partitioning = false, union_by_name = false, filename = false)"
 
@@ -104,7 +104,7 @@ def _stored_sql(cell: str, kind: str, with_text: bool) -> str:
     if kind in INTEGER_TYPES or kind.startswith("DECIMAL"):
         stored_type = "HUGEINT" if kind in INTEGER_TYPES else "DOUBLE"
         return f"CASE {missing} ELSE {NUMBER} END, CAST({cell} AS {stored_type}), {text}"
-    if kind in _FLOATS:
+    if kind in FLOAT_TYPES:
         finite = f"isfinite({cell})"
         kinds = f"CASE {missing} WHEN {finite} THEN {NUMBER} ELSE {NOT_FINITE} END"
         return f"{kinds}, CASE WHEN {finite} THEN CAST({cell} AS DOUBLE) END, {text}"

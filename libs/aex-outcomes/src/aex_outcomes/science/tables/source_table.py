@@ -219,4 +219,4 @@ class RawFile(OpenedFile):
             database.fetch_rows(insert, [*(list(each.texts) for each in groups), self._path])
         except duckdb.Error as error:
             raise parquet.build_unreadable_parquet_error(error) from None
-        return is_integer, {every[each.index]: GroupColumn(at, each.values) for at, each in enumerate(groups)}
+        return is_integer, {every[each.index]: each.as_group_column(at) for at, each in enumerate(groups)}
