@@ -91,12 +91,12 @@ def build_answer_parser(answer_type: type[T]) -> Callable[[bytes], T]:
 
     The function raises `pydantic.ValidationError`.
     """
-    adapter = _adapter(cast(Hashable, answer_type))
+    adapter = _get_adapter(cast(Hashable, answer_type))
     return lambda content: cast(T, adapter.validate_json(content, extra="ignore"))
 
 
 @cache
-def _adapter(answer: Any) -> TypeAdapter[Any]:
+def _get_adapter(answer: Any) -> TypeAdapter[Any]:
     """Return the type's adapter. It is cached, because making it takes longer than parsing an answer."""
     return TypeAdapter(answer)
 

@@ -73,7 +73,7 @@ def _prune(model: BaseModel, dumped: dict[str, Any], audience: Audience, shown: 
     }
     if isinstance(model, VerificationResult):
         pruned |= {name: _narrow_metrics(model, pruned[name], audience, shown) for name in _BY_METRIC & pruned.keys()}
-    return pruned | _extras(model, dumped, audience) if model.__pydantic_extra__ else pruned
+    return pruned | _select_extra_fields(model, dumped, audience) if model.__pydantic_extra__ else pruned
 
 
 _NESTING = frozenset({dict, list})
@@ -104,7 +104,7 @@ def _has_models(items: Iterable[Any]) -> bool:
     return any(isinstance(item, BaseModel) for item in items)
 
 
-def _extras(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
+def _select_extra_fields(model: BaseModel, dumped: dict[str, Any], audience: Audience) -> dict[str, Any]:
     """Return the undeclared fields of an open model, if the audience may read any of its fields."""
     rows = ALLOWED[type(model)]
     extra = model.__pydantic_extra__ or {}

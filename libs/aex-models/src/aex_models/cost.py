@@ -39,7 +39,9 @@ def cost(terms: Terms, result: VerificationResult | None, contract_id: str = "")
         penalty_waived=gross_penalty - penalty,
         fee=multiply_by_rate(total, terms.fee_rate),
         total=total,
-        lines=tuple(_line(each, gross_bonus, gross_penalty) for each in (result.criterion_results if result else ())),
+        lines=tuple(
+            _build_cost_line(each, gross_bonus, gross_penalty) for each in (result.criterion_results if result else ())
+        ),
         breakdown=Breakdown(cpc=base, cpa_bonus=bonus, cpa_penalty=penalty),
     )
 
@@ -79,7 +81,7 @@ def to_billing_impact(outcome_cost: Cost) -> BillingImpact:
     )
 
 
-def _line(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> CostLine:
+def _build_cost_line(result: CriterionResult, bonus: Decimal, penalty: Decimal) -> CostLine:
     """Return the cost line of a criterion. `bonus` and `penalty` are the verified sums over all criteria.
 
     If a sum is 0, as after a rejection by governance, that part of every line is 0.

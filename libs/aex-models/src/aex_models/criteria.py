@@ -189,15 +189,15 @@ class SuccessCriteria(Frozen):
 
 def build_criterion_identity_key(criterion: SuccessCriterion) -> str:
     """Return a key that is equal for criteria with the same metric, comparison and threshold."""
-    return f"{criterion.metric}\0{criterion.comparison}\0{_identity(criterion.threshold)}"
+    return f"{criterion.metric}\0{criterion.comparison}\0{_encode_threshold(criterion.threshold)}"
 
 
-def _identity(threshold: Any) -> str:
+def _encode_threshold(threshold: Any) -> str:
     """Return a text that is equal for equal thresholds: 1 equals 1.0, 0 equals -0.0, 1 differs from True."""
     if is_finite_number(threshold):
         return repr(float(threshold) + 0.0)
     if isinstance(threshold, dict):
-        return repr(sorted((key, _identity(item)) for key, item in threshold.items()))
+        return repr(sorted((key, _encode_threshold(item)) for key, item in threshold.items()))
     if isinstance(threshold, list | tuple):
-        return repr([_identity(item) for item in threshold])
+        return repr([_encode_threshold(item) for item in threshold])
     return repr(threshold)

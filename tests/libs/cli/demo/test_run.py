@@ -14,7 +14,7 @@ from aex_cli.demo.run import StorageSummary, describe_storage, plan_suite_on_fre
 from aex_cli.demo.steps import DemoFailed
 from aex_cli.main import run_command_line
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, prepare_data_directory
 from aex_cli.suite.service_spec import LAST_BASE, build_suite_environment
 from aex_runtime.commandline import UserError, print_error
 from aex_runtime.settings import RuntimeSettings
@@ -30,7 +30,9 @@ EMULATORS = {
 @pytest.fixture
 def launch(tmp_path: Path) -> Launch:
     inherited = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return Launch(build_suite_environment(inherited, tmp_path, None), open_data_directory(tmp_path / ".aex") / "logs")
+    return Launch(
+        build_suite_environment(inherited, tmp_path, None), prepare_data_directory(tmp_path / ".aex") / "logs"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +107,7 @@ def test_missing_package_is_named_with_the_fix() -> None:
 
 
 def test_directory_of_a_running_suite_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    directory = open_data_directory(tmp_path / ".aex")
+    directory = prepare_data_directory(tmp_path / ".aex")
     with lock_data_directory(directory, print_error):
         assert run_command_line(["demo", "--data-dir", str(directory)]) == 2
     printed = capsys.readouterr()

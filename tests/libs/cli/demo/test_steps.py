@@ -9,7 +9,7 @@ from aex_cli.demo.steps import (
     measure_log_sizes,
     poll_until_done,
     read_log_excerpts,
-    require,
+    require_value,
     show_next_steps,
 )
 from aex_cli.report import Report
@@ -62,7 +62,7 @@ async def test_poll_ends_at_its_time_limit_or_at_another_refusal() -> None:
     with pytest.raises(Conflict):
         await poll_until_done(refuse, "the count")
     with pytest.raises(DemoFailed, match="a number is missing"):
-        require(None, "a number")
+        require_value(None, "a number")
 
 
 def printed(data_dir: Path, port_base: int, exports: str | None = None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, prepare_data_directory
 from aex_runtime.commandline import UserError
 from tests.libs.cli.suites import eventually
 
@@ -88,7 +88,7 @@ def test_service_that_inherits_the_lock_keeps_it(tmp_path: Path) -> None:
 
 
 def test_new_directory_is_private_and_versioned(tmp_path: Path) -> None:
-    directory = open_data_directory(tmp_path / "deep" / ".aex")
+    directory = prepare_data_directory(tmp_path / "deep" / ".aex")
     assert directory.stat().st_mode & 0o777 == 0o700
     assert (directory / "version").read_text() == "2\n"
     assert (directory / "logs").stat().st_mode & 0o777 == 0o700
@@ -97,14 +97,14 @@ def test_new_directory_is_private_and_versioned(tmp_path: Path) -> None:
 def test_directory_of_another_release_is_refused(tmp_path: Path) -> None:
     (tmp_path / "version").write_text("99\n")
     with pytest.raises(UserError, match="'99'") as refused:
-        open_data_directory(tmp_path)
+        prepare_data_directory(tmp_path)
     assert "--data-dir" in refused.value.text()
 
 
 def test_folder_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("…")
     with pytest.raises(UserError, match="other files"):
-        open_data_directory(tmp_path)
+        prepare_data_directory(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -112,4 +112,4 @@ def test_file_as_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(UserError, match="not a folder"):
-            open_data_directory(path)
+            prepare_data_directory(path)

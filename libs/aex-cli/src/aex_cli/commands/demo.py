@@ -12,7 +12,7 @@ from aex_cli.demo.digits import require_package
 from aex_cli.demo.run import DemoSetup, Interrupted, describe_storage, plan_suite_on_free_ports, run_demo
 from aex_cli.report import create_report
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, prepare_data_directory
 from aex_cli.suite.service_spec import LAST_BASE, build_suite_environment
 from aex_cli.suite.supervisor import SuiteFailed
 from aex_runtime.command_backends import read_settings
@@ -36,7 +36,7 @@ def demo(
     """
     require_package("sklearn", "scikit-learn")
     storage = describe_storage(read_settings(data_dir), data_dir, os.environ)
-    root = open_data_directory(data_dir)
+    root = prepare_data_directory(data_dir)
     report = create_report(Console())
     with lock_data_directory(root, print_error) as lock:
         configure_logging("aex", "warning", "console")

@@ -9,7 +9,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from aex_cli.commands import DEFAULT_DIR, DataDir
-from aex_cli.suite.data_directory import open_data_directory
+from aex_cli.suite.data_directory import prepare_data_directory
 from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
@@ -43,7 +43,7 @@ def load_or_create_signing_key(data_dir: Path) -> LocalKey:
     """
     key_file = read_settings(data_dir).key_file
     try:
-        return load_key_file(key_file) if key_file else load_or_create_key(open_data_directory(data_dir))
+        return load_key_file(key_file) if key_file else load_or_create_key(prepare_data_directory(data_dir))
     except UnsafeKey as error:
         raise UserError(str(error)) from None
 

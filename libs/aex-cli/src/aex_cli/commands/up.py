@@ -12,7 +12,7 @@ import typer
 
 from aex_cli.commands import DEFAULT_DIR, NewDataDir
 from aex_cli.suite.child import Launch
-from aex_cli.suite.data_directory import lock_data_directory, open_data_directory
+from aex_cli.suite.data_directory import lock_data_directory, prepare_data_directory
 from aex_cli.suite.readiness import print_ready_line
 from aex_cli.suite.service_spec import (
     LAST_BASE,
@@ -68,7 +68,7 @@ def run_suite(specs: Sequence[ServiceSpec], data_dir: Path, config: Path | None,
     port is taken, `CommandFailed` if a service does not start or ends too often.
     """
     begin = time.monotonic()
-    root = open_data_directory(data_dir)
+    root = prepare_data_directory(data_dir)
     with lock_data_directory(root, print_error) as lock:
         require_free_ports(specs)
         environment = build_suite_environment(os.environ, root, config)

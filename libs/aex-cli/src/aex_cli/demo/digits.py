@@ -90,7 +90,7 @@ async def run_digits_work(clients: DemoClients, training: Awaitable[DigitReader]
     output = {"predictions": predictions}
     await steps.post_and_expect_verdict(clients.digit_reader, award.contract_id, output, duration_ms, Verdict.PASSED)
     outcome, result = await steps.wait_for_successful_outcome(clients.consumer, award.contract_id)
-    minimum = steps.require(work.success_criteria, "the success criteria").minimum_weighted_score
+    minimum = steps.require_value(work.success_criteria, "the success criteria").minimum_weighted_score
     score = f"weighted score {result.weighted_score:g}, needs {minimum:g}; "
     steps.show_passed_verdict(work, result, report, score)
     return outcome

@@ -97,15 +97,15 @@ async def run_fitness_work(clients: DemoClients, report: Report) -> OutcomeView:
 async def _show_rejection(clients: DemoClients, attempt: AttemptView, report: Report) -> None:
     """Print the rejection as an operator sees it, and the agent's feedback, which shows no data."""
     visible = await clients.operator.get_attempt(attempt.contract_id, attempt.attempt_id)
-    result = steps.require(visible.result, "the result of the implausible claim")
-    found = steps.require(result.science, "the science result of the implausible claim")
+    result = steps.require_value(visible.result, "the result of the implausible claim")
+    found = steps.require_value(result.science, "the science result of the implausible claim")
     steps.expect(len(found.value_mismatches) == 1, "the implausible claim did not mismatch the data")
     steps.expect(len(found.domain_violations) == 1, "the implausible claim violated no range")
     [mismatch], [violation] = found.value_mismatches, found.domain_violations
-    actual = steps.require(mismatch.actual, "the recomputed mean")
-    limit = steps.require(violation.max, "the limit of the range")
+    actual = steps.require_value(mismatch.actual, "the recomputed mean")
+    limit = steps.require_value(violation.max, "the limit of the range")
     report.print_step(
         "rejected", f"the data give {actual:.2f}: a {mismatch.severity} mismatch; {DOMAIN} ends at {limit:g}"
     )
     report.print_step("feedback", f"for {ANALYST}, with no figure of the data:")
-    report.print_block(steps.require(attempt.feedback, "the feedback on the implausible claim"))
+    report.print_block(steps.require_value(attempt.feedback, "the feedback on the implausible claim"))

@@ -37,7 +37,7 @@ def expect(condition: bool, message: str) -> None:
         raise DemoFailed(message)
 
 
-def require(value: T | None, name: str) -> T:
+def require_value(value: T | None, name: str) -> T:
     """Return the value. Raises `DemoFailed` with `name` if it is None."""
     if value is None:
         raise DemoFailed(f"{name} is missing")
@@ -77,7 +77,7 @@ async def publish_and_show_quote(
     `secret`: a name for the data that stay secret, for the printed line.
     """
     work = await consumer.publish_work(submission)
-    count = len(require(work.success_criteria, "the success criteria").criteria)
+    count = len(require_value(work.success_criteria, "the success criteria").criteria)
     report.print_step(
         "publish", f"{CONSUMER} publishes {work.work_id} with {count} success criteria; {secret} stays secret"
     )
@@ -140,7 +140,7 @@ async def wait_for_successful_outcome(reader: AsyncAexClient, contract_id: str) 
     Raises `DemoFailed` if the outcome is no success.
     """
     outcome = await poll_until_done(lambda: reader.get_outcome(contract_id), f"the outcome of {contract_id}")
-    result = require(outcome.verification_result, f"the verdict in the outcome of {contract_id}")
+    result = require_value(outcome.verification_result, f"the verdict in the outcome of {contract_id}")
     expect(result.success, f"the outcome of {contract_id} is no success")
     return outcome, result
 
@@ -153,7 +153,7 @@ def show_passed_verdict(work: Work, result: VerificationView, report: Report, re
 
 def show_criterion_table(work: Work, result: VerificationView, report: Report) -> None:
     """Print a table with a row for each criterion that the result's reader may see."""
-    criteria = require(work.success_criteria, "the success criteria")
+    criteria = require_value(work.success_criteria, "the success criteria")
     report.print_table(VERDICT_COLUMNS, build_verdict_rows(criteria, result), NUMBERS)
 
 

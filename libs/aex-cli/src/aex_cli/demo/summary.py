@@ -90,7 +90,7 @@ async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
     published = await steps.publish_and_show_quote(clients.consumer, submission, "the reference summary", report)
     award = await steps.award_and_show_price(clients.consumer, published.work_id, WORDSMITH, CPC_RATE, report)
     work = await steps.get_work_without_secrets(clients.wordsmith, published.work_id)
-    criteria = steps.require(work.success_criteria, "the success criteria")
+    criteria = steps.require_value(work.success_criteria, "the success criteria")
     text: str = work.input["text"]
     report.print_step(
         "read", f"{WORDSMITH} reads the text ({len(text):,} characters) and the criteria, not the reference"
@@ -119,8 +119,8 @@ def _show_rejection(work: Work, draft: AttemptView, report: Report) -> str:
     """Print the rejection as the agent sees it, and return the feedback."""
     count = f"attempt 1 of {work.verification.max_attempts}"
     report.print_step("rejected", f"{count}, nothing to pay yet; as {WORDSMITH} sees it:")
-    steps.show_criterion_table(work, steps.require(draft.result, "the result of the first draft"), report)
-    feedback = steps.require(draft.feedback, "the feedback on the first draft")
+    steps.show_criterion_table(work, steps.require_value(draft.result, "the result of the first draft"), report)
+    feedback = steps.require_value(draft.feedback, "the feedback on the first draft")
     report.print_step("feedback", f"for {WORDSMITH}:")
     report.print_block(feedback)
     return feedback

@@ -189,10 +189,10 @@ def _parse_word(event: yaml.ScalarEvent) -> Any:
         return text
     if len(text) > _MAX_DIGITS:
         raise NotYaml(f"a number has more than {_MAX_DIGITS} characters", event.start_mark)
-    return int(text) if _INT.fullmatch(text) else JsonFloat(_json_number(text))
+    return int(text) if _INT.fullmatch(text) else JsonFloat(_normalise_number(text))
 
 
-def _json_number(text: str) -> str:
+def _normalise_number(text: str) -> str:
     """Return a YAML number as JSON: without `+`, and with digits on both sides of the point."""
     sign, rest = ("-", text[1:]) if text.startswith("-") else ("", text.removeprefix("+"))
     number = re.sub(r"\.(?![0-9])", "", rest)

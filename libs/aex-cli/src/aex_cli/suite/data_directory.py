@@ -18,7 +18,7 @@ from aex_runtime.files import UnknownLayout, ensure_data_dir
 _OWN_NAMES = frozenset({"version", "lock", "keys", "logs", "bus", "blobs"})
 
 
-def open_data_directory(path: Path) -> Path:
+def prepare_data_directory(path: Path) -> Path:
     """Create the directory and its folder `logs` with mode 0700 if missing, and return its absolute path.
 
     The key is created later, by the first service or by `aex token`. Raises `UserError` if the directory cannot be
