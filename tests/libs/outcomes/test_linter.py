@@ -139,6 +139,8 @@ DATA = {"data": [{"name": "own.csv", "sha256": "a" * 64}]}
 TRUE = {"metric_type": "boolean"}
 DERIVED = [{"column": "ratio", "expression": "x / y"}]
 JOINS = [{"name": "both", "left": "own.csv", "right": "agents.csv", "on": ["key"]}]
+SWAPPED = [{**JOINS[0], "left": "agents.csv", "right": "own.csv"}]
+COUNTED = [{"name": "n", "stat": "count", "artifact": "both"}]
 LOG = {"column": "log_ratio", "expression": "log(ratio)"}
 RATIO = {"name": "mean", "stat": "mean", "column": "ratio"}
 
@@ -213,6 +215,9 @@ def test_what_a_statistics_kind_rules_out_is_never_met() -> None:
         ({"derived": DERIVED}, None, ("unread", "/science/derived/0")),
         ({"joins": JOINS}, None, ("unread", "/science/joins/0")),
         ({"checks": ["value_ranges"], "joins": JOINS}, None, ("unread", "/science/joins")),
+        ({"joins": SWAPPED, "statistics": COUNTED}, None, ("columns_replaceable", "/science/joins/0/left")),
+        ({"joins": [*JOINS, {**JOINS[0], "name": "all", "left": "both", "right": "own.csv"}],
+          "statistics": [{**COUNTED[0], "artifact": "all"}]}, None, ("columns_replaceable", "/science/joins/1/left")),
         ({"expected_outcome": 0}, None, ("unread", "/science/expected_outcome")),
         ({"expected_outcome": 0, "checks": ["peer_review"]}, None, ("unread", "/science/expected_outcome")),
         ({"outcome_criteria": "is short"}, None, ("unread", "/science/outcome_criteria")),
@@ -235,7 +240,7 @@ def test_science_that_is_hardly_meant(fields: dict[str, Any], domain: str | None
         ({"checks": ["recompute_statistics", "peer_review"], "question": "?", "expected_outcome": 0,
           "reviewer_sees_expected": True, "strict": False, "outcome_criteria": ["is short"]}, None),
         ({"derived": [*DERIVED, LOG], "statistics": [{**RATIO, "column": "log_ratio"}]}, None),
-        ({"joins": JOINS, "statistics": [{"name": "n", "stat": "count", "artifact": "both"}]}, None),
+        ({"joins": JOINS, "statistics": COUNTED}, None),
         ({"derived": DERIVED, "statistics": [], "data": [], "checks": ["no_extreme_outliers"]}, None),
     ],
 )  # fmt: skip

@@ -34,6 +34,7 @@ def lint_science(science: Science, work_domain: str | None, catalog: Catalog) ->
         *_lint_uploads(science),
         *_lint_unread_parts(science),
         *_lint_unread_tables(science),
+        *_lint_join_sides(science),
     )
 
 
@@ -156,3 +157,15 @@ def _lint_unread_tables(science: Science) -> Iterator[LintWarning]:
             fix = "Name it in a statistic, in a condition or in an expression below it, or leave it out"
             yield make_lint_warning("unread", f"{ROOT}/derived/{position}", message, fix)
         named |= set(derived.inputs)
+
+
+def _lint_join_sides(science: Science) -> Iterator[LintWarning]:
+    """Warn of joins whose left table agents may give columns of the right table's names."""
+    safe, own = {each.name for each in science.data}, _own_tables(science)
+    for position, join in enumerate(science.joins):
+        if {join.left, join.right} <= safe:
+            safe.add(join.name)
+        if join.left not in safe and join.right in own:
+            message = f"A column that an agent adds to {join.left} replaces the column of that name in {join.right}"
+            fix = f"Make {join.right} the left table, and {join.left} the right one"
+            yield make_lint_warning("columns_replaceable", f"{ROOT}/joins/{position}/left", message, fix)
