@@ -10,7 +10,7 @@ from aex_models.events import SettlementAdjusted
 from aex_models.settlement import TransactionKind
 from aex_runtime.http.idempotency import IdempotentRequest
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.counter import Counter
 from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, LedgerKit
 from tests.services.settlement.outcomes import NOON, an_outcome
@@ -33,7 +33,7 @@ async def test_a_reversal_takes_the_settlement_back(counter: Counter) -> None:
         "2025-03-02T12:00:00Z", "booked twice", "ledger-desk",
     )  # fmt: skip
     posted, reversal = await counter.ledger.transactions()
-    assert (reversal.id, reversal.kind) == (reversal_transaction_id("ctr_1", 1), TransactionKind.REVERSAL)
+    assert (reversal.id, reversal.kind) == (make_reversal_transaction_id("ctr_1", 1), TransactionKind.REVERSAL)
     assert (reversal.reason, reversal.by) == ("booked twice", "ledger-desk")
     assert [each.amount for each in reversal.postings] == [-each.amount for each in posted.postings]
 
@@ -52,7 +52,7 @@ async def test_replacement_is_the_next_revision_with_the_terms_fee(counter: Coun
     assert (cost["lines"], found["revisions"][1]["cost"]) == ([], cost)
     *_, replaced = await counter.ledger.transactions()
     assert {each.id for each in await counter.ledger.transactions()} >= {
-        settlement_transaction_id("ctr_1", 2), reversal_transaction_id("ctr_1", 1),
+        make_settlement_transaction_id("ctr_1", 2), make_reversal_transaction_id("ctr_1", 1),
     }  # fmt: skip
     await counter.seal()
     assert await counter.trial_balance() == {
@@ -88,7 +88,7 @@ async def test_reversal_of_a_reversed_settlement_is_refused(counter: Counter, re
 async def test_a_reversal_of_an_unknown_contract_is_not_found(counter: Counter) -> None:
     await counter.settle("ctr_1")
     (posted,) = await counter.ledger.transactions()
-    for unknown in ("ctr_2", posted.id, reversal_transaction_id("ctr_1", 1)):
+    for unknown in ("ctr_2", posted.id, make_reversal_transaction_id("ctr_1", 1)):
         answer = await counter.reverse(unknown)
         assert (answer.status_code, answer.json()["code"]) == (404, "settlement_not_found")
 

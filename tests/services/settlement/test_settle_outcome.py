@@ -22,7 +22,7 @@ from aex_runtime.store.port import AlreadyExists, Store, T
 from aex_runtime.store.transactions import BufferedTransaction
 from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.handlers.read_ledger import read_settlement
-from aex_settlement.rules.transactions import settlement_transaction_id
+from aex_settlement.rules.transactions import make_settlement_transaction_id
 from aex_settlement.subscriptions import subscriptions
 from tests.libs.models.results import a_criterion, a_result
 from tests.services.settlement.ledger_kit import FINANCE, LedgerKit, ledger_kit_over, on_both_stores
@@ -46,7 +46,7 @@ def test_settlement_handles_what_it_subscribes_to(ledger: LedgerKit) -> None:
 async def test_outcome_becomes_a_transaction_a_settlement_and_an_event(ledger: LedgerKit) -> None:
     await receive(ledger, an_event(an_outcome(disclosure=FeedbackLevel.FULL)))
     (transaction,) = await ledger.transactions()
-    assert transaction.id == settlement_transaction_id("ctr_1", 1)
+    assert transaction.id == make_settlement_transaction_id("ctr_1", 1)
     assert (transaction.kind, transaction.contract_id) == (TransactionKind.SETTLEMENT, "ctr_1")
     assert transaction.occurred_at == NOON
     assert [(each.account, each.amount, each.currency) for each in transaction.postings] == [

@@ -1,4 +1,8 @@
-"""Exceptions of calls. Problem documents (RFC 9457) become one class for each HTTP status."""
+"""Exceptions that the client's calls raise.
+
+A problem document (RFC 9457) becomes the subclass of `ProblemError` for its HTTP status. Without such a subclass it
+becomes a `ProblemError`.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

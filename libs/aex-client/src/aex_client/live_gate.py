@@ -219,7 +219,7 @@ class LiveGate:
             await self._wait(waits)
 
     async def _find_latest_attempt(self, attempt: AttemptView, digest: str) -> AttemptView:
-        """Return the attempt as it is now; if it has no verdict, the candidate's newest attempt."""
+        """Return the attempt as it is now, or the newest with the digest if it has no verdict."""
         if not attempt.settled:
             attempt = await self._client.get_attempt(self._contract_id, attempt.attempt_id)
         if attempt.status is AttemptStatus.INVALID or attempt.verdict in VERDICTS:

@@ -1,7 +1,8 @@
-"""Models of answers whose fields depend on the reader. A field that the reader may not see is None.
+"""Models of answers in which required fields may be missing, depending on the reader.
 
-The fields have the names of the models in `aex_models`. An answer with the same fields for all readers is that model
-itself (`Work`, `Award`, `Contract`, `Hold`, …). Unknown fields of newer services are ignored.
+A missing field is None.
+The fields are named as in the models of `aex_models`. An answer that always has its model's required fields is
+returned as that model (`Work`, `Award`, `Contract`, `Hold`, …). Unknown fields of newer services are ignored.
 """
 
 from datetime import datetime

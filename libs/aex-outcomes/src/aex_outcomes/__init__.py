@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.protocol import Sourced as Sourced
     from aex_outcomes.extractors.rollout import RolloutExtractor as RolloutExtractor
     from aex_outcomes.extractors.science import ScienceExtractor as ScienceExtractor
-    from aex_outcomes.extractors.statistics import StatisticsExtractor as StatisticsExtractor
+    from aex_outcomes.extractors.statistics import RecomputedStatisticsExtractor as RecomputedStatisticsExtractor
     from aex_outcomes.extractors.text_quality import TextQualityExtractor as TextQualityExtractor
     from aex_outcomes.lifecycle.context import AgentContext as AgentContext
     from aex_outcomes.lifecycle.context import ExecutionContext as ExecutionContext
@@ -59,7 +59,7 @@ _NAMES = {
     "extractors.protocol": ("AgentFault", "MetricExtractor", "PlatformFault", "Sourced"),
     "extractors.rollout": ("RolloutExtractor",),
     "extractors.science": ("ScienceExtractor",),
-    "extractors.statistics": ("StatisticsExtractor",),
+    "extractors.statistics": ("RecomputedStatisticsExtractor",),
     "extractors.text_quality": ("TextQualityExtractor",),
     "lifecycle.context": ("AgentContext", "ExecutionContext", "Exhausted", "Failed", "Passed", "Reason"),
     "lifecycle.criteria_verifier": ("CriteriaVerifier",),

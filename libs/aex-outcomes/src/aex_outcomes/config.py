@@ -17,7 +17,7 @@ BUILT_IN = {
     "classification": "ClassificationExtractor",
     "contains": "ContainsExtractor",
     "custom": "CustomExtractor",
-    "statistics": "StatisticsExtractor",
+    "statistics": "RecomputedStatisticsExtractor",
     "science": "ScienceExtractor",
     "rollout": "RolloutExtractor",
 }

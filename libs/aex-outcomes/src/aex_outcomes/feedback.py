@@ -1,8 +1,9 @@
-"""Feedback on a rejected candidate: compact, deterministic XML of at most 4 kB (spec file 3).
+"""Feedback on a rejected or invalid candidate: compact, deterministic XML of at most 4 kB.
 
-Names, codes, and messages about the agent's own files appear at the levels `criteria` and `full`. Figures appear only
-at `full`. Of a peer review only the gate's result appears, because a judge's text may quote confidential data. Its
-issues appear where the work shares them.
+Names, codes, and messages about the agent's own files appear at the levels `criteria` and `full`. Figures of the
+platform appear only at `full`. A verifier's own message appears at `criteria` too, and so do its metadata with
+`always_with_metadata`. The text of a peer review may quote confidential data. So only the gate's result appears, and
+the review's issues only if the work shares them.
 """
 
 import json

@@ -64,6 +64,7 @@ def join_pointer(*segments: str | int) -> str:
 def format_claim_texts(claims: Mapping[str, Any], stored_texts: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return each claim as text: the number as the agent wrote it, or `null`.
 
+    A number written with more than 40 characters gets its shortest text.
     `stored_texts`: texts that were stored beside the claims; they take precedence.
     """
     return {name: (stored_texts or {}).get(name) or _text(value) for name, value in claims.items()}

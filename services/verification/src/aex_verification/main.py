@@ -86,7 +86,9 @@ def create_app(
         optional_parts={"sandbox": lambda: resources.sandbox.missing},
         gauges=[
             GaugeSpec(
-                "aex_sandbox_up", "1 if custom metrics are computed here, else 0", resources.sandbox.read_up_gauge
+                "aex_sandbox_up",
+                "1 if custom metrics are computed here, else 0",
+                resources.sandbox.read_availability_gauge,
             ),
             GaugeSpec("aex_event_streams", "Streams of contract events that are open", deps.subscribers.count),
         ],

@@ -66,7 +66,7 @@ class SandboxPool:
         await self._close()
         self.missing = OFF
 
-    async def read_up_gauge(self) -> float:
+    async def read_availability_gauge(self) -> float:
         """Return 1 if custom code can run, else 0, for a gauge."""
         return float(self.missing is None)
 

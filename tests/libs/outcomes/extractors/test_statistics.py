@@ -5,7 +5,7 @@ import pytest
 from aex_models.examination import DataProblem, Fault
 from aex_models.results import Provenance
 from aex_models.science import ScienceResult
-from aex_outcomes import StatisticsExtractor
+from aex_outcomes import RecomputedStatisticsExtractor
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue, PlatformFault, Sourced
 from aex_outcomes.extractors.science import SCIENCE
 from tests.libs.outcomes.engine.examinations import AGENT, LOST, concluded, recomputed
@@ -16,7 +16,7 @@ def found_in(science: ScienceResult) -> dict[str, Any]:
 
 
 async def extracted(science: ScienceResult, *metrics: str) -> dict[str, MetricValue]:
-    return await StatisticsExtractor().for_metrics(frozenset(metrics)).extract({}, {}, found_in(science))
+    return await RecomputedStatisticsExtractor().for_metrics(frozenset(metrics)).extract({}, {}, found_in(science))
 
 
 async def test_owner_of_the_data_determines_provenance_and_secrecy() -> None:
@@ -29,7 +29,7 @@ async def test_owner_of_the_data_determines_provenance_and_secrecy() -> None:
 async def test_selected_statistics_with_valid_names_are_returned() -> None:
     science = concluded(recomputed=(recomputed(), recomputed("std_fitness", 1.1), recomputed("read count_mean", 1.1)))
     assert set(await extracted(science, "stat.std_fitness", "stat.other")) == {"stat.std_fitness"}
-    every = await StatisticsExtractor().extract({}, {}, found_in(science))
+    every = await RecomputedStatisticsExtractor().extract({}, {}, found_in(science))
     assert set(every) == {"stat.mean_fitness", "stat.std_fitness"}
 
 

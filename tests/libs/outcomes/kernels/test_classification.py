@@ -3,13 +3,13 @@ import random
 import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from aex_outcomes.kernels.classification import classification_scores
+from aex_outcomes.kernels.classification import compute_weighted_scores
 
 Labels = list[str] | list[int] | list[bool]
 
 
 def assert_equal_to_sklearn(truth: Labels, predicted: Labels) -> None:
-    accuracy, *others = classification_scores(truth, predicted)
+    accuracy, *others = compute_weighted_scores(truth, predicted)
     expected = precision_recall_fscore_support(truth, predicted, average="weighted", zero_division=0)[:3]
     assert accuracy == others[1] == pytest.approx(accuracy_score(truth, predicted), abs=1e-12)
     assert others == pytest.approx(list(expected), abs=1e-12)
@@ -32,10 +32,10 @@ def test_scores_equal_scikit_learn_on_booleans_and_integers(predicted: list[int]
 
 
 def test_unpredicted_class_counts_0() -> None:
-    assert classification_scores(["a", "b"], ["a", "a"]) == pytest.approx((0.5, 0.25, 0.5, 1 / 3))
+    assert compute_weighted_scores(["a", "b"], ["a", "a"]) == pytest.approx((0.5, 0.25, 0.5, 1 / 3))
 
 
 @pytest.mark.parametrize(("truth", "predicted"), [([], []), (["a"], []), (["a"], ["a", "b"])])
 def test_lists_of_other_length_are_refused(truth: list[str], predicted: list[str]) -> None:
     with pytest.raises(ValueError, match="as many"):
-        classification_scores(truth, predicted)
+        compute_weighted_scores(truth, predicted)

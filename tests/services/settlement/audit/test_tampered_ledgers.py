@@ -13,7 +13,7 @@ from aex_settlement.repository.projections import STATES
 from aex_settlement.rules.audit_findings import Seal
 from aex_settlement.rules.journal import JournalHead, SealedTransaction
 from aex_settlement.rules.projections import Projection
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.audit import tampering as t
 from tests.services.settlement.audit.ledgers import BATCHES as LAST
 from tests.services.settlement.audit.ledgers import TRANSACTIONS as TRANSACTION_COUNT
@@ -23,9 +23,9 @@ from tests.services.settlement.journal.booking import Moved, transaction_of
 from tests.services.settlement.ledger_kit import LedgerKit
 from tests.services.settlement.outcomes import NOON
 
-CTR_3 = settlement_transaction_id("ctr_3", 1)
-CTR_4 = settlement_transaction_id("ctr_4", 1)
-CTR_2_BACK = reversal_transaction_id("ctr_2", 1)
+CTR_3 = make_settlement_transaction_id("ctr_3", 1)
+CTR_4 = make_settlement_transaction_id("ctr_4", 1)
+CTR_2_BACK = make_reversal_transaction_id("ctr_2", 1)
 KEY_3, SETTLEMENT, FORGED = key_of(CTR_3), key_of("ctr_3"), key_of("txn_99")
 Found = tuple[str, str]
 
@@ -64,7 +64,7 @@ async def delete_entry(store: Store) -> None:
 
 async def add_a_waiting_settlement(store: Store) -> None:
     posted = TRANSACTIONS.decode(await t.read(store, TRANSACTIONS, KEY_3)).record
-    made = settlement_transaction_id("ctr_new", 1)
+    made = make_settlement_transaction_id("ctr_new", 1)
     await t.add(store, posted.model_copy(update={"id": made, "contract_id": "ctr_new"}), waiting=True)
 
 
@@ -72,7 +72,7 @@ async def add_a_second_settlement(store: Store) -> None:
     posted = TRANSACTIONS.decode(await t.read(store, TRANSACTIONS, KEY_3)).record
     assert posted.booking is not None
     booking = posted.booking.model_copy(update={"revision": 2})
-    made = settlement_transaction_id("ctr_3", 2)
+    made = make_settlement_transaction_id("ctr_3", 2)
     await t.add(store, posted.model_copy(update={"id": made, "booking": booking}), waiting=True)
 
 
@@ -171,9 +171,12 @@ CASES: dict[str, tuple[Tamper, set[Found]]] = {
     "transaction twice": (copying(TRANSACTIONS, KEY_3, f"zzzz-{CTR_3}"), {("transaction_added", CTR_3)}),
     "settlement that waits": (
         add_a_waiting_settlement,
-        {("transaction_added", settlement_transaction_id("ctr_new", 1))},
+        {("transaction_added", make_settlement_transaction_id("ctr_new", 1))},
     ),
-    "revision that waits": (add_a_second_settlement, {("transaction_added", settlement_transaction_id("ctr_3", 2))}),
+    "revision that waits": (
+        add_a_second_settlement,
+        {("transaction_added", make_settlement_transaction_id("ctr_3", 2))},
+    ),
     "what waits altered": (
         waiting(editing(TRANSACTIONS, FORGED, lambda record: t.with_amount(record, 80_000_000))),
         {("waiting_altered", "txn_99")},

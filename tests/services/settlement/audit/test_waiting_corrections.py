@@ -7,12 +7,12 @@ from aex_runtime.store.port import key_of
 from aex_settlement.handlers.post_transactions import reverse_settlement
 from aex_settlement.repository.journal import UNSEALED
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.audit import tampering as t
 from tests.services.settlement.audit.ledgers import ONCE, audit, found
 from tests.services.settlement.ledger_kit import LedgerKit
 
-REVERSAL, REPLACEMENT = reversal_transaction_id("ctr_3", 1), settlement_transaction_id("ctr_3", 2)
+REVERSAL, REPLACEMENT = make_reversal_transaction_id("ctr_3", 1), make_settlement_transaction_id("ctr_3", 2)
 
 
 async def correct(ledger: LedgerKit) -> None:

@@ -9,7 +9,7 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Collection, Document
 from aex_settlement.handlers.read_ledger import read_transactions
 from aex_settlement.repository.ledger import TRANSACTIONS
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.counter import open_counter
 from tests.services.settlement.ledger_kit import FINANCE, ledger_kit_over
 from tests.services.settlement.outcomes import NOON
@@ -44,7 +44,7 @@ async def test_transactions_come_in_the_requested_order(tmp_path: Path) -> None:
     async with open_counter(ledger_kit_over(MemoryStore(), NOON), tmp_path / "data") as counter:
         await counter.settle("ctr_1")
         await counter.reverse("ctr_1")
-        expected = [reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 1)]
+        expected = [make_reversal_transaction_id("ctr_1", 1), make_settlement_transaction_id("ctr_1", 1)]
         found = await read_transactions(counter.ledger.deps, expected)
         assert [each.id for each in found] == expected
         with pytest.raises(NotFound, match="transaction_not_found"):

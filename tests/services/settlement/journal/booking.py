@@ -9,7 +9,7 @@ from aex_models.corrections import Booking
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository.ledger import create_unsealed_transactions
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.ledger_kit import LedgerKit
 
 BIG = 2**53 - 1
@@ -57,7 +57,7 @@ def transaction_of(drawn: Drawn, at: datetime, reason: str = "drawn") -> LedgerT
             by="ledger-desk",
         )
     contract_id, sign = f"ctr_{drawn.contract}", drawn.sign
-    make_id = settlement_transaction_id if sign == 1 else reversal_transaction_id
+    make_id = make_settlement_transaction_id if sign == 1 else make_reversal_transaction_id
     fee = 100 if drawn.total >= 100 else 0
     postings = [
         Posting(account=f"consumer:{drawn.consumer}", amount=sign * drawn.total, currency=drawn.currency),

@@ -6,10 +6,15 @@ from hypothesis import strategies as st
 from aex_models.canonical import canonical_bytes
 from aex_models.settlement import LedgerTransaction, Posting, TransactionKind
 from aex_runtime.store.port import SPILL_BYTES
-from aex_settlement.rules.account_books import AccountUpdates, SealedBatch, collect_account_keys, collect_day_keys
+from aex_settlement.rules.account_books import (
+    AccountUpdates,
+    SealedBatch,
+    collect_account_keys,
+    collect_sealing_day_keys,
+)
 from aex_settlement.rules.batching import MAX_TRANSACTIONS, MAX_WRITES, SealableGroup, split_batches
 from aex_settlement.rules.journal import JournalHead, SealedTransaction, build_next_batch
-from aex_settlement.rules.rollups import groups_of
+from aex_settlement.rules.rollups import list_rollup_groups
 from tests.examples import examples
 from tests.services.settlement.journal.booking import Settled, transaction_of
 from tests.services.settlement.outcomes import NOON
@@ -59,8 +64,8 @@ def check_limits(batches: list[list[SealableGroup]]) -> None:
     for batch in batches:
         page = SealedBatch(build_next_batch(JournalHead(seq=0), [], NOON), members(batch))
         assert len(page.transactions) <= MAX_TRANSACTIONS
-        assert 2 * len(collect_account_keys(page.transactions)) + len(collect_day_keys(page)) + 1 <= MAX_WRITES
-        assert len({group for each in page.transactions for group in groups_of(each)}) + 1 <= MAX_WRITES
+        assert 2 * len(collect_account_keys(page.transactions)) + len(collect_sealing_day_keys(page)) + 1 <= MAX_WRITES
+        assert len({group for each in page.transactions for group in list_rollup_groups(each)}) + 1 <= MAX_WRITES
 
 
 @settings(max_examples=examples(30), deadline=None)

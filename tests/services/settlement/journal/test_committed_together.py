@@ -20,7 +20,7 @@ from aex_settlement.repository.ledger import (
 )
 from aex_settlement.rules.batching import MAX_TRANSACTIONS
 from aex_settlement.rules.projections import next_even_micros
-from aex_settlement.rules.transactions import reversal_transaction_id, settlement_transaction_id
+from aex_settlement.rules.transactions import make_reversal_transaction_id, make_settlement_transaction_id
 from tests.services.settlement.audit.tampering import overwrite, read
 from tests.services.settlement.journal.booking import Settled, book, transaction_of
 from tests.services.settlement.journal.test_sealing import alarms
@@ -31,7 +31,7 @@ from tests.services.settlement.outcomes import NOON, an_outcome
 STORES = ["memory"]
 ONCE = IdempotentRequest("finance", None, "")
 INSTEAD = Replacement(base=Decimal("0.40"), bonus=Decimal("0.10"), penalty=Decimal(0))
-REVERSAL, REPLACEMENT = reversal_transaction_id("ctr_1", 1), settlement_transaction_id("ctr_1", 2)
+REVERSAL, REPLACEMENT = make_reversal_transaction_id("ctr_1", 1), make_settlement_transaction_id("ctr_1", 2)
 
 
 async def correct(ledger: LedgerKit, contract_id: str) -> None:
@@ -67,10 +67,10 @@ async def test_a_contract_s_bookings_stand_in_their_order_everywhere(ledger: Led
     sealed = [each.id for each in (await checked_journal(ledger.deps.store)).sealed]
     listed, rows = [each.id for each in await ledger.transactions()], await exported(ledger)
     for contract_id in contracts:
-        made = [settlement_transaction_id(contract_id, 1)]
+        made = [make_settlement_transaction_id(contract_id, 1)]
         for revision in (1, 2):
-            made.append(reversal_transaction_id(contract_id, revision))
-            made.append(settlement_transaction_id(contract_id, revision + 1))
+            made.append(make_reversal_transaction_id(contract_id, revision))
+            made.append(make_settlement_transaction_id(contract_id, revision + 1))
         for found in (sealed, listed, rows):
             assert [each for each in found if each in made] == made
         positions = [sealed.index(each) for each in made]

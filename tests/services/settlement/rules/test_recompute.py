@@ -9,7 +9,7 @@ from aex_models.contract import FINAL_STATUSES, ContractStatus, Terms
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import Settlement, SettlementRevision, SettlementStatus
 from aex_settlement.rules.settlements import SettlementRefused, recompute_cost, require_same_outcome
-from aex_settlement.rules.transactions import settlement_transaction_id
+from aex_settlement.rules.transactions import make_settlement_transaction_id
 from tests.services.settlement.outcomes import NOON, an_outcome, outcomes
 
 
@@ -88,6 +88,10 @@ def test_a_settled_contract_that_comes_as_another_outcome_is_refused(change: dic
 
 
 def test_a_transactions_id_is_made_from_contract_and_revision_alone() -> None:
-    ids = {settlement_transaction_id(contract, revision) for contract in ("ctr_1", "ctr_11") for revision in (1, 2, 11)}
+    ids = {
+        make_settlement_transaction_id(contract, revision)
+        for contract in ("ctr_1", "ctr_11")
+        for revision in (1, 2, 11)
+    }
     assert len(ids) == 6
-    assert settlement_transaction_id("ctr_1", 1) in ids
+    assert make_settlement_transaction_id("ctr_1", 1) in ids

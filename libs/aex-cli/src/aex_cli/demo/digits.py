@@ -83,7 +83,7 @@ async def run_digits_work(clients: DemoClients, training: Awaitable[DigitReader]
     award = await clients.digit_reader.claim(published.work_id)
     price = f"{format_amount(award.cpc_rate)} {award.terms.currency}, paid only on success"
     report.print_step("claim", f"{DIGIT_READER} claims it, as the work allows, at {price}: {award.contract_id}")
-    work = await steps.get_work_without_secrets(clients.digit_reader, published.work_id)
+    work = await steps.get_work_and_expect_no_evaluation(clients.digit_reader, published.work_id)
     predictions, duration_ms = steps.run_and_measure_ms(lambda: reader.label_images(work.input["images"]))
     labels = f"{len(predictions)} labels, each with a confidence, made in {duration_ms:.1f} ms"
     report.print_step("candidate", f"{DIGIT_READER} reads the pixels and posts {labels}")

@@ -75,7 +75,7 @@ async def run_fitness_work(clients: DemoClients, report: Report) -> OutcomeView:
     submission = build_fitness_work(data.sha256, table.decode())
     published = await steps.publish_and_show_quote(clients.consumer, submission, "the data's digest", report)
     award = await steps.award_and_show_price(clients.consumer, published.work_id, ANALYST, "0.40", report)
-    work = await steps.get_work_without_secrets(clients.analyst, published.work_id)
+    work = await steps.get_work_and_expect_no_evaluation(clients.analyst, published.work_id)
 
     async def claim(compute: Callable[[], Decimal], method: str, expected: Verdict) -> AttemptView:
         mean, duration_ms = steps.run_and_measure_ms(compute)

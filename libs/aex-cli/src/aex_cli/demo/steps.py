@@ -88,7 +88,7 @@ async def publish_and_show_quote(
     return work
 
 
-async def get_work_without_secrets(agent: AsyncAexClient, work_id: str) -> Work:
+async def get_work_and_expect_no_evaluation(agent: AsyncAexClient, work_id: str) -> Work:
     """Return a work as an agent reads it. Raises `DemoFailed` if it holds evaluation data."""
     work = await agent.get_work(work_id)
     expect(work.evaluation is None, f"an agent could read the evaluation data of {work_id}")

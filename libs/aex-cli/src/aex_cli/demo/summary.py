@@ -89,7 +89,7 @@ async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
     report.print_heading(f"Work 1: {submission.title}")
     published = await steps.publish_and_show_quote(clients.consumer, submission, "the reference summary", report)
     award = await steps.award_and_show_price(clients.consumer, published.work_id, WORDSMITH, CPC_RATE, report)
-    work = await steps.get_work_without_secrets(clients.wordsmith, published.work_id)
+    work = await steps.get_work_and_expect_no_evaluation(clients.wordsmith, published.work_id)
     criteria = steps.require_value(work.success_criteria, "the success criteria")
     text: str = work.input["text"]
     report.print_step(

@@ -17,7 +17,7 @@ from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.latency import LatencyExtractor
 from aex_outcomes.extractors.science import ScienceExtractor
-from aex_outcomes.extractors.statistics import StatisticsExtractor
+from aex_outcomes.extractors.statistics import RecomputedStatisticsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.feedback import format_violation
 from aex_outcomes.formatting import format_requirement, format_value
@@ -138,7 +138,7 @@ def _missing_reason(result: CriterionResult, catalog: Catalog) -> str:
         return f"the output has no list at {extractor.predictions_pointer or 'its root'}"
     if result.provenance is Provenance.MEASURED:
         return f"it is not measured offline: give --{result.metric.replace('_', '-')}"
-    if isinstance(extractor, StatisticsExtractor | ScienceExtractor):
+    if isinstance(extractor, RecomputedStatisticsExtractor | ScienceExtractor):
         return "no value was recomputed or checked for it"
     return "the metadata lack it" if isinstance(extractor, LatencyExtractor) else "the output lacks it"
 

@@ -20,14 +20,17 @@ _NODE = 8
 
 
 async def encode_without_blocking(value: dict[str, Any]) -> bytes:
-    """Encode a JSON object as `frames.encode` does, but a large one in a thread and in pieces."""
+    """Encode a JSON object to the bytes of `frames.encode`; a large one in a thread, by short calls."""
     if not _is_large(value):
         return frames.encode(value)
     return await asyncio.to_thread(encode_in_pieces, value)
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """Encode a JSON value to the same bytes as `frames.encode`, in pieces of about `INLINE_BYTES`."""
+    """Encode a JSON value to the bytes of `frames.encode`, by several short calls.
+
+    Each call encodes about `INLINE_BYTES`, so that other threads can run between them.
+    """
     return b"".join(_encode_pieces(value))
 
 

@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
@@ -39,15 +39,22 @@ class ExtractorRun:
     """Positions of the criteria that the call serves."""
 
 
+class ExtractionPlan(NamedTuple):
+    """Runs of extractors, and the errors of criteria that need no run."""
+
+    runs: list[ExtractorRun]
+    errors_by_position: dict[int, Reading]
+    """Errors of criteria whose evaluation data are missing, which is the platform's fault."""
+
+
 def plan_extraction(
     criteria: Sequence[SuccessCriterion], task_input: Mapping[str, Any], catalog: Catalog
-) -> tuple[list[ExtractorRun], dict[int, Reading]]:
+) -> ExtractionPlan:
     """Plan the extractors' runs for criteria: one per extractor, and one per threshold with own data.
 
-    Criteria whose evaluation data are missing need no run. For these it returns errors by position, which are the
-    platform's fault. Raises `UnknownMetric`.
+    Raises `UnknownMetric`.
     """
-    known: dict[int, Reading] = {}
+    errors: dict[int, Reading] = {}
     positions_by_section: dict[str, list[int]] = {}
     separate: list[ExtractorRun] = []
     for position, criterion in enumerate(criteria):
@@ -56,13 +63,13 @@ def plan_extraction(
         supplied = supplied_evaluation(criterion)
         if absent:
             needed = ", ".join(f"evaluation.{key}" for key in absent)
-            known[position] = _platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
+            errors[position] = _platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
         elif supplied:
             separate.append(ExtractorRun(section, {**task_input, **supplied}, (position,)))
         else:
             positions_by_section.setdefault(section, []).append(position)
     joint = [ExtractorRun(section, task_input, tuple(positions)) for section, positions in positions_by_section.items()]
-    return [*joint, *separate], known
+    return ExtractionPlan([*joint, *separate], errors)
 
 
 def _platform_error(code: str, message: str) -> Reading:

@@ -9,7 +9,7 @@ from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.extractors.custom import CustomExtractor
 from aex_outcomes.extractors.protocol import MetricExtractor
-from aex_outcomes.extractors.statistics import StatisticsExtractor
+from aex_outcomes.extractors.statistics import RecomputedStatisticsExtractor
 from aex_outcomes.metric_names import PREFIX as CUSTOM
 from aex_outcomes.metric_names import STATISTIC_PREFIX as STATISTIC
 
@@ -84,7 +84,7 @@ def _refuse_reserved(section: str, names: Collection[str], extractor: MetricExtr
 
 _RESERVED = {
     CUSTOM: (CustomExtractor, "custom metrics"),
-    STATISTIC: (StatisticsExtractor, "statistics that are recomputed from raw data"),
+    STATISTIC: (RecomputedStatisticsExtractor, "statistics that are recomputed from raw data"),
 }
 
 

@@ -14,7 +14,7 @@ from aex_outcomes.extractors.catalog_entries import build_count_entry, build_sec
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
 from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.json_values import resolve_pointer
-from aex_outcomes.kernels.classification import classification_scores
+from aex_outcomes.kernels.classification import compute_weighted_scores
 
 _SCORES = ("accuracy", "precision", "recall", "f1_score")
 _SHARES = {
@@ -56,7 +56,7 @@ class ClassificationExtractor:
         if not isinstance(truth, list | tuple) or not truth:
             return metrics
         try:
-            return metrics | dict(zip(_SCORES, classification_scores(*_match_labels(truth, found)), strict=True))
+            return metrics | dict(zip(_SCORES, compute_weighted_scores(*_match_labels(truth, found)), strict=True))
         except AgentFault as fault:
             return metrics | dict.fromkeys(_SCORES, fault)
 

@@ -20,7 +20,7 @@ _MODULES = {
     "ClassificationExtractor": "classification",
     "ContainsExtractor": "contains",
     CUSTOM: "custom",
-    "StatisticsExtractor": "statistics",
+    "RecomputedStatisticsExtractor": "statistics",
     "ScienceExtractor": "science",
     "RolloutExtractor": "rollout",
 }

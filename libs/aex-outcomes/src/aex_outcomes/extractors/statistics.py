@@ -15,7 +15,7 @@ from aex_outcomes.metric_names import STATISTIC_PREFIX as PREFIX
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticsExtractor:
+class RecomputedStatisticsExtractor:
     """Extractor of `stat.NAME`, the statistic NAME, from the result of the science gate in the metadata.
 
     The provenance of a value from the consumer's raw data is `computed`, and it is secret; a value from the agent's
@@ -23,10 +23,10 @@ class StatisticsExtractor:
     """
 
     selected_metrics: frozenset[str] | None = None
-    """Metrics to compute; None for all recomputed statistics."""
+    """Metrics to return; None for all recomputed statistics."""
     version = "1"
 
-    def for_metrics(self, metrics: frozenset[str]) -> "StatisticsExtractor":
+    def for_metrics(self, metrics: frozenset[str]) -> "RecomputedStatisticsExtractor":
         """Return an extractor of these metrics alone."""
         return replace(self, selected_metrics=metrics)
 

@@ -9,12 +9,20 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import compress
 from operator import eq
+from typing import NamedTuple
 
 
-def classification_scores(
-    truth: Sequence[Hashable], predicted: Sequence[Hashable]
-) -> tuple[float, float, float, float]:
-    """Return accuracy, precision, recall and F1, each from 0 to 1, of labels that correspond by position.
+class ClassificationScores(NamedTuple):
+    """Scores of predicted labels, each from 0 to 1."""
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1_score: float
+
+
+def compute_weighted_scores(truth: Sequence[Hashable], predicted: Sequence[Hashable]) -> ClassificationScores:
+    """Return the scores of predicted labels, which correspond to the true ones by position.
 
     Precision, recall and F1 are averages over the classes, weighted by their true counts; so recall equals accuracy.
     Labels are compared by equality, by which True is 1. Raises `ValueError` for empty lists or different lengths.
@@ -28,4 +36,4 @@ def classification_scores(
     precisions = [right[label] / predicted_counts[label] * n for label, n in true_counts.items() if right[label]]
     f1_scores = [2 * right[label] / (n + predicted_counts[label]) * n for label, n in true_counts.items()]
     precision, f1 = (min(math.fsum(terms) / items, 1.0) for terms in (precisions, f1_scores))
-    return accuracy, precision, accuracy, f1
+    return ClassificationScores(accuracy, precision, accuracy, f1)

@@ -1,4 +1,4 @@
-"""Size limits of a work as stored without its evaluation data, of its criteria and of thresholds."""
+"""Size limits of a stored work without its evaluation data, its criteria together, and each threshold."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

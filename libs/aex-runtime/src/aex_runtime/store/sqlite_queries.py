@@ -66,7 +66,7 @@ def create_indexes_sql(collection: Collection) -> Iterator[str]:
 
 
 def select_by_query(connection: sqlite3.Connection, query: Query) -> list[Document]:
-    """Return the documents that a query matches. The query's index must exist."""
+    """Return one page of the documents that a query matches. The query's index must exist."""
     statements = list(build_statements(query))
     if len(statements) == 1:
         return truncate_page(_fetch(connection, statements[0], query.limit), query.max_bytes)

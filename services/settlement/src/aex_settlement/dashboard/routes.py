@@ -42,7 +42,7 @@ def dashboard_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
     router = page_router()
     router.routes += site_routes(site, _QUERY).routes
     add_overview_page(router, site, deps)
-    add_export_page(router, site, deps)
+    add_export_download(router, site, deps)
     for add_page in (add_settlements_page, add_settlement_page, add_accounts_page, add_account_page):
         add_page(router, site, deps)
     router.routes += missing_page_route(site).routes  # last: it matches every other path
@@ -87,7 +87,7 @@ def add_overview_page(router: APIRouter, site: Site, deps: Deps, max_rows: int =
         )
 
 
-def add_export_page(router: APIRouter, site: Site, deps: Deps) -> None:
+def add_export_download(router: APIRouter, site: Site, deps: Deps) -> None:
     """Add the download of settlements as CSV."""
     guard = AllowSession(site)
     limiter = ConcurrencyLimiter(MAX_OF_ONE, MAX_OF_ALL, "exports", "too_many_exports", reserved=KEPT_FOR_FINANCE)

@@ -37,7 +37,7 @@ def collect_account_keys(transactions: Iterable[LedgerTransaction]) -> set[Accou
     return {AccountKey(posting.account, posting.currency) for each in transactions for posting in each.postings}
 
 
-def collect_day_keys(batch: SealedBatch) -> set[DayKey]:
+def collect_sealing_day_keys(batch: SealedBatch) -> set[DayKey]:
     """Return the accounts and currencies to which the batch posts, with its day of sealing."""
     day = day_of(batch.batch.sealed_at)
     return {DayKey(account, currency, day) for account, currency in collect_account_keys(batch.transactions)}

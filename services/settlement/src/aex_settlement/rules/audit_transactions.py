@@ -18,8 +18,8 @@ from aex_settlement.rules.transactions import (
     agent_account,
     consumer_account,
     is_account,
-    reversal_transaction_id,
-    settlement_transaction_id,
+    make_reversal_transaction_id,
+    make_settlement_transaction_id,
 )
 
 SETTLEMENT_KINDS = (TransactionKind.SETTLEMENT, TransactionKind.REVERSAL)
@@ -48,7 +48,7 @@ def _settlement_transaction_problems(
 ) -> Iterator[str]:
     is_settlement = transaction.kind is TransactionKind.SETTLEMENT
     sign = 1 if is_settlement else -1
-    expected_id = settlement_transaction_id if is_settlement else reversal_transaction_id
+    expected_id = make_settlement_transaction_id if is_settlement else make_reversal_transaction_id
     if transaction.id != expected_id(contract_id, booking.revision):
         yield f"its id is not that of the {transaction.kind} of revision {booking.revision} of {contract_id}"
     if booking.count != sign or booking.success_count not in {0, sign}:
@@ -95,7 +95,7 @@ def id_of_reversed_transaction(reversal: LedgerTransaction) -> str | None:
     """Return the id of the transaction that a reversal negates; None for other kinds."""
     if reversal.kind is not TransactionKind.REVERSAL or reversal.booking is None or reversal.contract_id is None:
         return None
-    return settlement_transaction_id(reversal.contract_id, reversal.booking.revision)
+    return make_settlement_transaction_id(reversal.contract_id, reversal.booking.revision)
 
 
 class BookingRecord(NamedTuple):
@@ -141,7 +141,7 @@ def records_of_settlement(settlement: Settlement) -> Iterator[BookingRecord]:
 
 
 def _record(settlement: Settlement, revision: SettlementRevision, sign: int, at: datetime) -> BookingRecord:
-    transaction_id = settlement_transaction_id if sign > 0 else reversal_transaction_id
+    transaction_id = make_settlement_transaction_id if sign > 0 else make_reversal_transaction_id
     cost = revision.cost
     parties = (settlement.work_id, settlement.agent_id, settlement.consumer_id, settlement.domain)
     counts = (sign, sign * settlement.success)

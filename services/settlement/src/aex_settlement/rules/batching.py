@@ -9,7 +9,7 @@ from typing import NamedTuple
 from aex_models.settlement import LedgerTransaction
 from aex_settlement.rules.account_books import AccountKey
 from aex_settlement.rules.journal import SealedTransaction
-from aex_settlement.rules.rollups import Group, groups_of
+from aex_settlement.rules.rollups import Group, list_rollup_groups
 
 MAX_WRITES = 480
 """Writes of one store transaction; the store takes 500."""
@@ -48,7 +48,7 @@ class _BatchDraft:
 
     def try_add(self, group: SealableGroup) -> bool:
         """Add a group; return False, and do not add it, if it does not fit. The first one always fits."""
-        rollups = {rollup for each in group.transactions for rollup in groups_of(each)} - self.rollups
+        rollups = {rollup for each in group.transactions for rollup in list_rollup_groups(each)} - self.rollups
         added = _bytes_by_account(group.transactions)
         if self.groups and not self._fits(len(group.transactions), rollups, added):
             return False

@@ -35,7 +35,7 @@ Changes = Mapping[Group, Mapping[str, DaySums]]
 """Sums to add to rollups, by group and day."""
 
 
-def groups_of(transaction: LedgerTransaction) -> tuple[Group, ...]:
+def list_rollup_groups(transaction: LedgerTransaction) -> tuple[Group, ...]:
     """Return the rollup groups of a transaction, one for each view; none for a deposit or adjustment."""
     booking = transaction.booking
     if booking is None:

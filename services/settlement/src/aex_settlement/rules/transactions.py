@@ -56,12 +56,12 @@ def settlement_postings(cost: Cost, consumer_id: str, agent_id: str, sign: int =
     return tuple(Posting(account=account, amount=sign * amount, currency=cost.currency) for account, amount in sides)
 
 
-def settlement_transaction_id(contract_id: str, revision: int) -> str:
+def make_settlement_transaction_id(contract_id: str, revision: int) -> str:
     """Return the id of the transaction that settles a revision, a hash of contract and revision."""
     return _transaction_id("settlement", contract_id, revision)
 
 
-def reversal_transaction_id(contract_id: str, revision: int) -> str:
+def make_reversal_transaction_id(contract_id: str, revision: int) -> str:
     """Return the id of the transaction that reverses a revision, a hash of contract and revision."""
     return _transaction_id("reversal", contract_id, revision)
 
@@ -74,7 +74,7 @@ def leader_id(transaction: LedgerTransaction) -> str:
     booking, contract_id = transaction.booking, transaction.contract_id
     if transaction.kind is not TransactionKind.SETTLEMENT or booking is None or contract_id is None:
         return transaction.id
-    return reversal_transaction_id(contract_id, booking.revision - 1) if booking.revision > 1 else transaction.id
+    return make_reversal_transaction_id(contract_id, booking.revision - 1) if booking.revision > 1 else transaction.id
 
 
 def _transaction_id(kind: str, contract_id: str, revision: int) -> str:

@@ -40,8 +40,9 @@ class OutcomeFilter:
 def export_outcomes(
     deps: Deps, reader: Principal, query: OutcomeFilter, export_format: OutcomeFormat, limiter: ConcurrencyLimiter
 ) -> AsyncGenerator[bytes, None]:
-    """Return the outcomes that the reader may see as lines of JSON, in pieces of bytes.
+    """Return JSON lines, in pieces of bytes: an outcome record or a rollout for each visible outcome.
 
+    An outcome is visible if it matches `query` and the reader may see it.
     Raises `InvalidRequest` for invalid days. `stream_export` describes the limits and the log event.
     """
     period = parse_period(query.first_day, query.last_day).part_before(epoch_micros(deps.clock.now()) + 1)

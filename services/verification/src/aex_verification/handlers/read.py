@@ -90,10 +90,10 @@ async def make_attempt_view(
     with_candidate: bool = False,
     with_unreleased_result: bool = False,
 ) -> Attempt:
-    """Return the attempt in its public form, before fields are hidden from a reader.
+    """Return the attempt as the API's model, with the fields that `project` later hides from a reader.
 
-    `with_unreleased_result` includes a result that governance has not allowed yet. `replay` marks the view as that of
-    a repeated candidate.
+    `with_candidate` includes the candidate. `with_unreleased_result` includes a result that governance has not allowed
+    yet. `replay` marks the view as that of a repeated candidate.
     """
     candidate = await CANDIDATES.get(deps.store, row.candidate_key) if with_candidate else None
     has_result = has_visible_result(row, with_unreleased_result=with_unreleased_result)

@@ -21,12 +21,12 @@ from aex_outcomes.science.statistics.column_values import (
     select_values_into_table,
 )
 from aex_outcomes.science.statistics.hypothesis_tests import (
+    compute_welch_p_value,
     count_discoveries,
     largest_adjustment_error,
     mannwhitney_test,
     select_groups_into_tables,
     welch_test,
-    welch_two_sided_p,
 )
 from aex_outcomes.science.statistics.moments import exact_mean, exact_sum, to_finite_double
 from aex_outcomes.science.tables.cells import MISSING, NOT_FINITE, TEXT, DataTable
@@ -86,7 +86,7 @@ def _compare_groups(stat: Statistic, first: ColumnValues, second: ColumnValues) 
             return ComputedStatistic(ranks.doubled_u / 2, RoundingScale())
         return ComputedStatistic(ranks.two_sided_p(), p_value_rounding_scale())
     if stat is Statistic.WELCH_P:
-        return ComputedStatistic(welch_two_sided_p(first, second), p_value_rounding_scale())
+        return ComputedStatistic(compute_welch_p_value(first, second), p_value_rounding_scale())
     welch = welch_test(first, second)
     largest = Fraction(max(first.max_abs, second.max_abs))
     return ComputedStatistic(welch.t, compute_bivariate_rounding_scale(largest / welch.standard_error))

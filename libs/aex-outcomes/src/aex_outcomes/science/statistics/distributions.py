@@ -22,7 +22,7 @@ _HALF_STEP_SERIES = (-1 / 8, 1 / 192, -1 / 640, 17 / 14336, -31 / 18432)
 """Coefficients of a⁻¹, a⁻³, … in ln Γ(a + ½) − ln Γ(a) − ½ ln a."""
 
 
-def student_two_sided_p(t: float, degrees_of_freedom: float) -> float:
+def compute_student_p_value(t: float, degrees_of_freedom: float) -> float:
     """Return the two-sided p-value P(|T| ≥ |t|) of Student's t; 0 if it is below the smallest double."""
     ratio = abs(t) / math.sqrt(degrees_of_freedom)
     square = ratio * ratio  # infinite for a ratio above 1e154

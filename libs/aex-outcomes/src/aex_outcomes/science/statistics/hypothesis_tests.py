@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from aex_models.statistics import StatisticSpec
 from aex_outcomes.science.statistics.column_values import ColumnValues, select_values_into_table
-from aex_outcomes.science.statistics.distributions import mannwhitney_lower_tail, student_two_sided_p
+from aex_outcomes.science.statistics.distributions import compute_student_p_value, mannwhitney_lower_tail
 from aex_outcomes.science.statistics.moments import exact_mean, scaled_variance, to_finite_double
 from aex_outcomes.science.tables.cells import DataTable
 from aex_outcomes.science.tables.file_checks import DataError
@@ -60,7 +60,7 @@ def welch_test(first: ColumnValues, second: ColumnValues) -> WelchTest:
     return WelchTest(to_finite_double(difference / standard_error), 1 / by_degrees, standard_error)
 
 
-def welch_two_sided_p(first: ColumnValues, second: ColumnValues) -> float:
+def compute_welch_p_value(first: ColumnValues, second: ColumnValues) -> float:
     """Return the p-value of Welch's t-test; 0 for two constant groups with different values, as in scipy.
 
     Raises `DataError` for a group of one value and for equal constant groups.
@@ -69,7 +69,7 @@ def welch_two_sided_p(first: ColumnValues, second: ColumnValues) -> float:
     if are_constant and first.least != second.least:
         return 0.0
     found = welch_test(first, second)
-    return student_two_sided_p(found.t, found.degrees_of_freedom)
+    return compute_student_p_value(found.t, found.degrees_of_freedom)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,8 +126,9 @@ class JournalVerifier:
     ) -> None:
         """Create a verifier at the beginning of the journal.
 
-        `observers` are called with each verified batch. `key` is the hash key of the sets of ids and records. The
-        hashes of the batches whose numbers are in `watched` are collected in `hashes`.
+        `observers` are called with each batch that was read, also with one that has findings. `key` keys the hashes in
+        the sets `transactions` and `records`. `progress` is called after each group of batches. `hashes` collects the
+        hash of each batch whose number is in `watched`.
         """
         self.link = Link()
         self.batches = 0

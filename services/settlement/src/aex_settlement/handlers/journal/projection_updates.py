@@ -23,7 +23,7 @@ from aex_settlement.rules.account_books import (
     DayKey,
     SealedBatch,
     collect_account_keys,
-    collect_day_keys,
+    collect_sealing_day_keys,
 )
 from aex_settlement.rules.batching import MAX_ENTRIES_BYTES, MAX_WRITES, STATE_WRITES, max_entry_bytes
 from aex_settlement.rules.projections import DaySums, Projection
@@ -89,7 +89,7 @@ class AccountsDraft:
     def try_add(self, batch: SealedBatch) -> bool:
         """Add the next batch; return False, and do not add it, if it no longer fits."""
         posted = collect_account_keys(batch.transactions)
-        accounts, days = self._accounts | posted, self._days | collect_day_keys(batch)
+        accounts, days = self._accounts | posted, self._days | collect_sealing_day_keys(batch)
         pages = self._pages + len(posted)
         size = self._bytes + sum(max_entry_bytes(each) * len(each.postings) for each in batch.transactions)
         writes = len(accounts) + len(days) + pages + STATE_WRITES
