@@ -14,8 +14,9 @@ def test_the_first_screen_has_exactly_two_commands() -> None:
     commands = [line.split("#")[0].strip() for line in first.text.splitlines()]
     assert commands == ["make demo", "make test"]
     assert TEXT.index("make test") < 1_500
+    dry_run = ["make", "--no-print-directory", "--dry-run"]
     recipes = [
-        subprocess.run(["make", "--dry-run", *each.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True)
+        subprocess.run([*dry_run, *each.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True)
         for each in commands
     ]
     last = [each.stdout.splitlines()[-1].split()[0:2] for each in recipes]
