@@ -15,7 +15,7 @@ SECRETS = (EVALUATION["reference"], "custom_metrics[0]", "def evaluate")
 
 
 def assert_answered(body: Any) -> None:
-    checked = soon(check_submission, body, CATALOG, reviewer=True)
+    checked = soon(check_submission, body, CATALOG, has_reviewer=True)
     assert (checked.submission is None) is bool(checked.problems)
     assert_reported(checked.problems, body)
     statement = str([each.message for each in checked.problems])
@@ -40,7 +40,7 @@ def assert_answered(body: Any) -> None:
 @effort()
 @given(SUBMISSIONS)
 def test_valid_work_is_accepted(body: Any) -> None:
-    checked = soon(check_submission, body, CATALOG, reviewer=True)
+    checked = soon(check_submission, body, CATALOG, has_reviewer=True)
     assert checked.problems == ()
     assert_answered(body)
 
@@ -54,7 +54,7 @@ def test_altered_work_is_accepted_or_refused_with_pointers(body: Any) -> None:
 @effort()
 @given(mutated(SUBMISSIONS, INVALID))
 def test_values_outside_json_are_refused_or_accepted(body: Any) -> None:
-    checked = soon(check_submission, body, CATALOG, reviewer=True)
+    checked = soon(check_submission, body, CATALOG, has_reviewer=True)
     assert (checked.submission is None) is bool(checked.problems)
 
 

@@ -100,7 +100,7 @@ class Suite:
             store=self.publisher.store,
             blobs=self.environment.blobs,
             ids=self.publisher.ids,
-            check=lambda body: check_submission(body, catalog, verifiers=VERIFIERS, reviewer=True),
+            check=lambda body: check_submission(body, catalog, verifiers=VERIFIERS, has_reviewer=True),
             fee_rate=self.environment.fee_rate,
         )
 

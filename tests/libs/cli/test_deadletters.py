@@ -22,7 +22,7 @@ async def shelve(data_dir: Path, service: str, *event_ids: str) -> list[str]:
     async with open_service_backends(read_settings(data_dir), service) as backends:
         letters = DeadLetters(service, backends.store, backends.clock)
         return [
-            await letters.record(
+            await letters.store_or_count(
                 "outcome.verified", Message({"type": "outcome.verified"}, SECRET), "ledger is shut", event_id, "ctr_1"
             )
             for event_id in event_ids

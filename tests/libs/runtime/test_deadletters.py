@@ -20,7 +20,7 @@ def letters_of(store: Store, clock: SetClock, service: str = "settlement") -> De
 
 async def test_dead_letter_keeps_the_message_as_it_was_on_the_wire(store: Store) -> None:
     letters = letters_of(store, SetClock(START))
-    key = await letters.record(VERIFIED, MESSAGE, "x" * 5_000, "evt_1", "ctr_1")
+    key = await letters.store_or_count(VERIFIED, MESSAGE, "x" * 5_000, "evt_1", "ctr_1")
     letter, wire = await letters.get(key)
     assert (letter.topic, letter.event_id, letter.subject, letter.count) == (VERIFIED, "evt_1", "ctr_1", 1)
     assert letter.reason == "x" * 1_000
@@ -30,9 +30,9 @@ async def test_dead_letter_keeps_the_message_as_it_was_on_the_wire(store: Store)
 async def test_repeated_dead_letter_raises_the_count(each_store: Store) -> None:
     clock = SetClock(START)
     letters = letters_of(each_store, clock)
-    first = await letters.record(VERIFIED, MESSAGE, "first", "evt_1", "ctr_1")
+    first = await letters.store_or_count(VERIFIED, MESSAGE, "first", "evt_1", "ctr_1")
     clock.advance(timedelta(hours=1))
-    second = await letters.record(VERIFIED, MESSAGE, "second", "evt_1", "ctr_1")
+    second = await letters.store_or_count(VERIFIED, MESSAGE, "second", "evt_1", "ctr_1")
     letter, _ = await letters.get(second)
     assert first == second
     assert (letter.count, letter.reason) == (2, "second")
@@ -43,7 +43,7 @@ async def test_repeated_dead_letter_raises_the_count(each_store: Store) -> None:
 async def test_undecodable_messages_of_a_service_differ_by_their_bytes(store: Store) -> None:
     letters = letters_of(store, SetClock(START))
     for data in (b"a", b"b", b"a"):
-        await letters.record(VERIFIED, Message({"ce-id": "evt_1"}, data), "unreadable", None, None)
+        await letters.store_or_count(VERIFIED, Message({"ce-id": "evt_1"}, data), "unreadable", None, None)
     assert await letters.count() == 2
     assert await letters_of(store, SetClock(START), "governance").count() == 0
 
@@ -52,7 +52,7 @@ async def test_letters_are_listed_newest_first_in_pages(each_store: Store) -> No
     clock = SetClock(START)
     letters = letters_of(each_store, clock)
     for number in range(5):
-        await letters.record(VERIFIED, MESSAGE, str(number), f"evt_{number}", None)
+        await letters.store_or_count(VERIFIED, MESSAGE, str(number), f"evt_{number}", None)
         clock.advance(timedelta(seconds=1))
     pages, page = [], await letters.list(2)
     while page.next_after is not None:
@@ -64,7 +64,7 @@ async def test_letters_are_listed_newest_first_in_pages(each_store: Store) -> No
 
 async def test_replayed_letter_reaches_its_service_alone(each_store: Store) -> None:
     bus, letters = MemoryBus(), letters_of(each_store, SetClock(START))
-    key = await letters.record(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
+    key = await letters.store_or_count(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
     await letters.replay(key, bus)
     settlement, governance = Recorder(), Recorder()
     async with (
@@ -82,7 +82,7 @@ async def test_replayed_letter_reaches_its_service_alone(each_store: Store) -> N
 async def test_letter_remains_while_the_bus_is_down(store: Store) -> None:
     bus, letters = RecordingBus(), letters_of(store, SetClock(START))
     bus.down = True
-    key = await letters.record(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
+    key = await letters.store_or_count(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
     with pytest.raises(BusUnavailable, match="down"):
         await letters.replay(key, bus)
     assert await letters.count() == 1
@@ -90,12 +90,12 @@ async def test_letter_remains_while_the_bus_is_down(store: Store) -> None:
 
 async def test_replayed_message_that_dies_at_once_is_not_forgotten(store: Store) -> None:
     letters = letters_of(store, SetClock(START))
-    key = await letters.record(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
+    key = await letters.store_or_count(VERIFIED, MESSAGE, "x", "evt_1", "ctr_1")
 
     class DeliversWhilePublishing(MemoryBus):
         async def publish(self, messages: Sequence[Outgoing]) -> None:
             for each in messages:
-                await letters.record(each.topic, each.message, "repeated", "evt_1", "ctr_1")
+                await letters.store_or_count(each.topic, each.message, "repeated", "evt_1", "ctr_1")
 
     await letters.replay(key, DeliversWhilePublishing())
     letter, _ = await letters.get(key)

@@ -5,7 +5,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from aex_models.audiences import Audience
-from aex_runtime.exports import PIECE_BYTES, ExportFile, merge_party_filters, stream_export
+from aex_runtime.exports import PIECE_BYTES, ExportFile, merge_party_filters_unless_foreign, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 
@@ -51,4 +51,4 @@ async def test_head_precedes_the_rows_in_bounded_pieces(pages: list[list[str]], 
 def test_reader_narrows_its_own_rows_alone(
     own: dict[str, str], requested: dict[str, str | None], combined: dict[str, str] | None
 ) -> None:
-    assert merge_party_filters(own, requested) == combined
+    assert merge_party_filters_unless_foreign(own, requested) == combined

@@ -28,15 +28,15 @@ async def test_requests_above_the_limit_are_refused_at_once() -> None:
         return list(requests)
 
     worker = worker_of(answer, max_waiting=3)
-    held = asyncio.create_task(worker.submit(0, 60))
+    held = asyncio.create_task(worker.submit_and_wait(0, 60))
     await asyncio.to_thread(entered.wait)
-    waiting = [asyncio.create_task(worker.submit(number, 60)) for number in range(3)]
+    waiting = [asyncio.create_task(worker.submit_and_wait(number, 60)) for number in range(3)]
     await asyncio.sleep(0)
     with pytest.raises(StoreUnavailable, match="3 requests wait already"):
-        await worker.submit(9, 10)
+        await worker.submit_and_wait(9, 10)
     gate.set()
     assert await asyncio.gather(held, *waiting) == [0, 0, 1, 2]
-    assert await worker.submit(9, 10) == 9
+    assert await worker.submit_and_wait(9, 10) == 9
     await worker.close()
 
 
@@ -54,9 +54,9 @@ async def test_requests_during_the_wait_for_the_lock_share_a_group() -> None:
         yield
 
     worker = worker_of(answer, max_group=10, lock=lock)
-    first = asyncio.create_task(worker.submit(0, 60))
+    first = asyncio.create_task(worker.submit_and_wait(0, 60))
     await asyncio.to_thread(entered.wait)
-    others = [asyncio.create_task(worker.submit(number, 60)) for number in range(1, 4)]
+    others = [asyncio.create_task(worker.submit_and_wait(number, 60)) for number in range(1, 4)]
     await asyncio.sleep(0)
     released.set()
     assert await asyncio.gather(first, *others) == [0, 1, 2, 3]
@@ -75,6 +75,6 @@ async def test_failed_lock_fails_its_request_alone() -> None:
 
     worker = worker_of(lambda _, requests: list(requests), lock=lock)
     with pytest.raises(OSError, match="no such folder"):
-        await worker.submit(1, 10)
-    assert await worker.submit(2, 10) == 2
+        await worker.submit_and_wait(1, 10)
+    assert await worker.submit_and_wait(2, 10) == 2
     await worker.close()

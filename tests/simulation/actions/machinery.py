@@ -104,13 +104,13 @@ async def redeliver(world: "World") -> None:
 async def sweep(world: "World") -> None:
     """Run the sweep, which publishes events that the pumps left in the outbox."""
     service = world.dice.choice(world.suite.services)
-    await run_in_process(service, service.outbox.sweep())
+    await run_in_process(service, service.outbox.publish_overdue_from_store())
 
 
 async def pump(world: "World") -> None:
     """Run the pumps, which publish events that were just committed."""
     for service in world.suite.services:
-        await run_in_process(service, service.outbox.flush())
+        await run_in_process(service, service.outbox.publish_waiting())
 
 
 async def seal(world: "World") -> None:
@@ -170,8 +170,8 @@ async def settle(world: "World") -> None:
     world.clock.advance(timedelta(hours=6))
     for service in world.suite.services:
         await replay(world, service)
-        await run_in_process(service, service.outbox.flush())
-        await run_in_process(service, service.outbox.sweep())
+        await run_in_process(service, service.outbox.publish_waiting())
+        await run_in_process(service, service.outbox.publish_overdue_from_store())
         await run_in_process(service, service.sweeper.fire_due(service.clock.now()))
     while world.suite.environment.bus.in_flight:
         await hand_over_message(world, world.suite.environment.bus.in_flight[0])

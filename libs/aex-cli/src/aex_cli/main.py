@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aex_cli.lazy_commands import LazyGroup
-from aex_runtime.commandline import UserError, print_error, write_line
+from aex_runtime.commandline import UserError, print_error, write_line_to_stdout
 
 EXAMPLES = """
 Examples:
@@ -35,7 +35,7 @@ INTERNAL_ERROR = 70
 
 def _print_version(requested: bool) -> None:
     if requested:
-        write_line(f"aex {version('aex-cli')}")
+        write_line_to_stdout(f"aex {version('aex-cli')}")
         raise typer.Exit
 
 
@@ -47,7 +47,7 @@ def root(
 ) -> None:
     """Pay agents for verified outcomes: try criteria offline, run the suite, mint tokens, operate it."""
     if ctx.invoked_subcommand is None:
-        write_line(ctx.get_help())
+        write_line_to_stdout(ctx.get_help())
 
 
 def build_app() -> typer.Typer:

@@ -142,7 +142,7 @@ class LiveGate:
             record_judged_attempt(judged, attempt)
         return ctx.model_copy(update={"verification": apply_contract_state(ctx.verification, contract, judged)})
 
-    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
+    async def verify_and_count_attempt(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Post a candidate, wait for its verdict and return the next step of the loop.
 
         Raises `VerdictPending` if the verdict takes longer than `patience_s`.

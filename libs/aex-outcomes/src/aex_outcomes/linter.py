@@ -62,7 +62,7 @@ class LintContext:
         return list(enumerate_feasible_combinations(self.groups, count)) if count <= MAX_ENUMERATED else []
 
     @property
-    def is_gated(self) -> bool:
+    def has_gate_beyond_criteria(self) -> bool:
         """Return True if a verifier or the science gate can reject what the criteria accept."""
         return self.verified or self.science is not None
 
@@ -140,7 +140,7 @@ def warn_if_nothing_required(linted: LintContext) -> Iterator[LintWarning]:
     There is no warning if a verifier or a science gate decides as well.
     """
     criteria = linted.criteria
-    if linted.is_gated:
+    if linted.has_gate_beyond_criteria:
         return
     if criteria.aggregation is Aggregation.ALL and not any(is_required(criteria, each) for each in criteria.criteria):
         message = "No criterion is required under `all`: every judged candidate passes"
@@ -156,7 +156,7 @@ def warn_if_success_unreachable_or_certain(linted: LintContext) -> Iterator[Lint
     scale = CriteriaWeights.from_criteria(criteria)
     if (
         criteria.aggregation is Aggregation.WEIGHTED
-        and max(scale.weighted_share(met) for met in reached) < scale.minimum
+        and max(scale.met_weight_share(met) for met in reached) < scale.minimum
     ):
         message = f"No criteria that can be met together reach {format_as_written(criteria.minimum_weighted_score)}"
         fix = "Lower minimum_weighted_score, or change the criteria that exclude each other"
@@ -167,7 +167,7 @@ def warn_if_success_unreachable_or_certain(linted: LintContext) -> Iterator[Lint
         message = "No candidate can pass: what success needs cannot be met together"
         fix = "Relax a required criterion, or unset `required`"
         yield make_lint_warning("success_unreachable", linted.root, message, fix)
-    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.is_gated:
+    elif outcomes == {True} and criteria.aggregation is not Aggregation.ALL and not linted.has_gate_beyond_criteria:
         message = "Every judged candidate passes, whatever it delivers"
         fix = "Raise minimum_weighted_score, or set `required` on a criterion"
         yield make_lint_warning("success_certain", linted.root, message, fix)

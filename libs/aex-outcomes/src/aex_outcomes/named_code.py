@@ -51,18 +51,19 @@ def _split_path(name: str) -> tuple[str, str]:
 
 
 @contextmanager
-def as_invalid_config(path: str, name: str, fix: str = "") -> Iterator[None]:
+def as_invalid_config(key_path: str, code_name: str, fix: str = "") -> Iterator[None]:
     """Convert any error within the block to `InvalidConfig`, also `SystemExit` of an imported module.
 
-    `path`: key path in the configuration. `name`: the code that the block loads. `fix`: advice at the message's end.
+    `key_path`: path of the key in the configuration. `code_name`: the code that the block loads. `fix`: advice at the
+    message's end.
     """
     try:
         yield
     except InvalidConfig:
         raise
     except (Exception, SystemExit) as error:  # importing foreign code can raise anything
-        problem = f"{name} cannot be loaded: {describe_error(error)}"
-        raise InvalidConfig([(path, f"{problem}; {fix}" if fix else problem)]) from error
+        problem = f"{code_name} cannot be loaded: {describe_error(error)}"
+        raise InvalidConfig([(key_path, f"{problem}; {fix}" if fix else problem)]) from error
 
 
 def describe_error(error: BaseException) -> str:

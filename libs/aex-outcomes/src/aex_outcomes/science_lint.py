@@ -15,9 +15,9 @@ ROOT = "/science"
 _FROM_RAW_DATA = frozenset({"values_consistent", "value_mismatches", "claims_not_recomputed"})
 
 
-def make_lint_warning(code: str, path: str, message: str, suggestion: str) -> LintWarning:
-    """Return a linter's warning; `path` is the JSON pointer of the work's part that it is about."""
-    return LintWarning(code=code, path=path, message=message, suggestion=suggestion)
+def make_lint_warning(code: str, pointer: str, message: str, suggestion: str) -> LintWarning:
+    """Return a linter's warning; `pointer` is the JSON pointer of the work's part that it is about."""
+    return LintWarning(code=code, path=pointer, message=message, suggestion=suggestion)
 
 
 def lint_science(science: Science, work_domain: str | None, catalog: Catalog) -> tuple[LintWarning, ...]:

@@ -96,10 +96,10 @@ class Uploads:
         - `InvalidRequest` for an empty stream, `Unprocessable` if the request's key was used with other bytes;
         - what `chunks` raise.
         """
-        self.bounds.require_free_space()
+        self.bounds.require_free_disk_space()
         quota = Quota(quotas_table(self.unit_of_work.service), principal, self.bounds.quota_bytes)
         find = partial(self.find, principal.role, principal.id)
-        chunks = await quota.limit_chunks(self.store, chunks, declared_bytes, self.max_bytes, find)
+        chunks = await quota.limit_chunks_to_quota(self.store, chunks, declared_bytes, self.max_bytes, find)
         try:
             ref = await self.blobs.put_stream(self.area, chunks, self.max_bytes)
         except BlobTooLarge:
@@ -110,7 +110,7 @@ class Uploads:
 
         async def record(unit: Unit) -> str:
             if await unit.get(self.table, key) is None:
-                await quota.charge_file(unit, ref.size)
+                await quota.charge_file_or_raise(unit, ref.size)
                 unit.put(self.table, key, _make_record(principal, ref, unit.now))
             return ref.digest
 

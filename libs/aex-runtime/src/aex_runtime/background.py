@@ -173,7 +173,7 @@ class Background:
             else:
                 reason = "it ended"
             self._measures.count(RESTARTS)
-            await retries.log_and_wait("background_restarts", reason, piece=name)
+            await retries.count_failure_log_and_wait("background_restarts", reason, piece=name)
 
     async def _failing_s(self) -> float:
         return self._consumer.failing_for_s() if self._consumer is not None else 0.0

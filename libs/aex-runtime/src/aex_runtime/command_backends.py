@@ -27,7 +27,7 @@ def read_settings(data_dir: Path) -> RuntimeSettings:
         raise UserError("; ".join(describe_setting_problems(error)), "correct the AEX_… variable") from None
 
 
-def read_suite_settings(data_dir: Path) -> RuntimeSettings:
+def read_suite_settings_and_configure_logging(data_dir: Path) -> RuntimeSettings:
     """Read the settings of an existing suite, and send warnings of the libraries to stderr.
 
     Raises `UserError` if the data directory is missing.

@@ -41,18 +41,18 @@ def print_error(line: str) -> None:
     sys.stderr.flush()
 
 
-def write_line(line: str) -> None:
+def write_line_to_stdout(line: str) -> None:
     """Write one line to stdout and flush it, so that the reader of a pipe gets it at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
-def write_json(value: Any) -> None:
+def write_json_to_stdout(value: Any) -> None:
     """Write a value to stdout as indented JSON."""
-    write_line(json.dumps(value, indent=2, ensure_ascii=False))
+    write_line_to_stdout(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], title: str = "") -> None:
+def write_rows_to_stdout(columns: Sequence[str], rows: Sequence[Mapping[str, object]], title: str = "") -> None:
     """Write rows, given as cells by column name, to stdout.
 
     A terminal gets a table with the title. A pipe gets no title, but a header and lines with tabs.
@@ -61,10 +61,10 @@ def write_rows(columns: Sequence[str], rows: Sequence[Mapping[str, object]], tit
 
     terminal = console.Console()
     if not terminal.is_terminal:
-        write_line("\t".join(columns))
+        write_line_to_stdout("\t".join(columns))
         for row in rows:
             cells = ("" if cell is None else " ".join(str(cell).split()) for cell in map(row.get, columns))
-            write_line("\t".join(cells))
+            write_line_to_stdout("\t".join(cells))
         return
     titled = table.Table(*columns, title=markup.escape(title) or None, title_justify="left", header_style="bold")
     for row in rows:
@@ -84,7 +84,7 @@ def progress_bars() -> Iterator[ProgressCallback]:
 
     Without a terminal it draws nothing.
     """
-    from rich import console, progress  # noqa: PLC0415 as in `write_rows`
+    from rich import console, progress  # noqa: PLC0415 as in `write_rows_to_stdout`
 
     terminal = console.Console(stderr=True)
     description = progress.TextColumn("{task.description}")

@@ -67,7 +67,9 @@ class DeadLetters:
         self._letters = dead_letters_table(service)
         self._messages = dead_letter_messages_table(service)
 
-    async def record(self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None) -> str:
+    async def store_or_count(
+        self, topic: str, message: Message, reason: str, event_id: str | None, subject: str | None
+    ) -> str:
         """Store a dead letter with its message, log an error, and return the dead letter's id.
 
         If the event is a dead letter already, its count is incremented. A message without a valid event is recognised

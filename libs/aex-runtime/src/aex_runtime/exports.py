@@ -62,7 +62,9 @@ async def stream_export(
             log.info(event if is_complete else "export_aborted", rows=rows, format=file.format)
 
 
-def merge_party_filters(own: Mapping[str, str], requested: Mapping[str, str | None]) -> dict[str, str] | None:
+def merge_party_filters_unless_foreign(
+    own: Mapping[str, str], requested: Mapping[str, str | None]
+) -> dict[str, str] | None:
     """Return the filters of an export by party: the reader's own ids, then those that are requested.
 
     Return None, for an empty result, if the reader requests the rows of another party.

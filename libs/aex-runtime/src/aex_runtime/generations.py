@@ -26,8 +26,8 @@ class RebuildLease:
     store: Store
     handle: LeaseHandle
 
-    async def transact(self, write: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Run a transaction that commits only under the lease; renew the lease if it is due.
+    async def transact_under_lease(self, write: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Renew the lease if it is due, and run a transaction that commits only under it.
 
         Raises `LeaseLost`, `StoreUnavailable`.
         """
@@ -39,20 +39,22 @@ class RebuildLease:
 
         return await self.store.transact(guarded_write)
 
-    async def delete_documents(self, collection: Collection, pages: AsyncGenerator[Sequence[str], None]) -> int:
+    async def delete_documents_by_page(
+        self, collection: Collection, key_pages: AsyncGenerator[Sequence[str], None]
+    ) -> int:
         """Delete the documents with these keys page by page; return their number.
 
         Raises `LeaseLost`, `StoreUnavailable`.
         """
         deleted = 0
-        async with aclosing(pages):
-            async for keys in pages:
+        async with aclosing(key_pages):
+            async for keys in key_pages:
 
                 async def write(transaction: Transaction, keys: Sequence[str] = keys) -> None:
                     for key in keys:
                         transaction.delete(collection, key)
 
-                await self.transact(write)
+                await self.transact_under_lease(write)
                 deleted += len(keys)
         return deleted
 
@@ -82,22 +84,22 @@ class GenerationBuild(Protocol[T]):
     async def delete_stale_generations(self) -> int:
         """Delete the documents of generations that are neither read nor being built; return their number."""
 
-    async def begin(self) -> T:
+    async def begin_or_resume_generation(self) -> T:
         """Record a new generation, which has no documents yet, or return one that a killed rebuild has begun."""
 
-    async def fill(self, generation: T) -> T:
+    async def write_documents(self, generation: T) -> T:
         """Write the documents of the generation, and return it with its progress."""
 
-    async def switch(self, generation: T) -> T:
+    async def switch_readers_to(self, generation: T) -> T:
         """Make readers read this generation from now on, and return it."""
 
 
-async def build_generation(build: GenerationBuild[T]) -> tuple[T, int]:
+async def build_and_switch_to_generation(build: GenerationBuild[T]) -> tuple[T, int]:
     """Build a generation and switch to it; return it and the number of deleted documents.
 
     Until the switch, readers use the old generation. A rebuild after a killed one continues its generation. Stale
     generations are deleted before and after.
     """
     removed = await build.delete_stale_generations()
-    generation = await build.switch(await build.fill(await build.begin()))
+    generation = await build.switch_readers_to(await build.write_documents(await build.begin_or_resume_generation()))
     return generation, removed + await build.delete_stale_generations()

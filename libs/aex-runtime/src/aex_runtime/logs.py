@@ -22,7 +22,7 @@ from structlog.typing import Processor
 
 from aex_runtime.errors import DomainError
 from aex_runtime.google_logs import google_log_processor
-from aex_runtime.tracing.spans import extract_id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_message_ids
 
 Event = MutableMapping[str, Any]
 Form = Literal["json", "google", "console"]
@@ -38,7 +38,7 @@ _MAX_FRAMES = 30
 _MAX_LINKS = 30
 
 
-def redact(_logger: Any, _method: str, event: Event) -> Event:
+def redact_secrets_and_cut_texts(_logger: Any, _method: str, event: Event) -> Event:
     """Replace secret values, and tokens in texts, and cut long texts; a structlog processor."""
     for name, value in event.items():
         if _is_secret(name):
@@ -120,7 +120,7 @@ def configure_logging(service: str, level: str = "info", form: Form = "json", pr
         _add_context(service),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         replace_exception,
-        redact,
+        redact_secrets_and_cut_texts,
     ]
     render: list[Processor] = [structlog.dev.ConsoleRenderer()] if form == "console" else [_as_json]
     if form == "google":
@@ -181,7 +181,10 @@ def _as_json(_logger: Any, _method: str, event: Event) -> str:
 
 def log_context(subject: str, data: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return the valid ids of contract, work, attempt and hold in an event or a timer, as log fields."""
-    return {name.removeprefix("aex."): value for name, value in extract_id_attributes(subject, data or {}).items()}
+    return {
+        name.removeprefix("aex."): value
+        for name, value in build_span_attributes_of_message_ids(subject, data or {}).items()
+    }
 
 
 def describe_failure(error: BaseException) -> str:

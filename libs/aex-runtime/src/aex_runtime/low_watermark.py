@@ -48,16 +48,16 @@ class LowWatermark:
             return LowWatermark(scan_at=now, full_scan_at=now)
         return replace(self, scan_at=now, earliest_write=None)
 
-    def advance(self, moment: datetime) -> "LowWatermark":
-        """Return the state after a query that leaves no row before `moment`.
+    def advance(self, earliest_remaining: datetime) -> "LowWatermark":
+        """Return the state after a query and deletion that leave no row before `earliest_remaining`.
 
-        The watermark is `moment`, or an earlier instant at which rows may have been committed since.
+        The new watermark is `earliest_remaining`, or an earlier instant at which rows may have been committed since.
         """
-        limits = (moment, self.scan_at - MARGIN)
+        limits = (earliest_remaining, self.scan_at - MARGIN)
         return replace(self, watermark=min(limits if self.earliest_write is None else (*limits, self.earliest_write)))
 
-    def note_write(self, moment: datetime) -> "LowWatermark":
-        """Return the state after a row with this instant was committed in this process, at any time."""
-        earliest = moment if self.earliest_write is None else min(moment, self.earliest_write)
-        watermark = None if self.watermark is None else min(self.watermark, moment)
+    def note_write(self, row_instant: datetime) -> "LowWatermark":
+        """Return the state after this process has committed a row with this instant, during a query or not."""
+        earliest = row_instant if self.earliest_write is None else min(row_instant, self.earliest_write)
+        watermark = None if self.watermark is None else min(self.watermark, row_instant)
         return replace(self, earliest_write=earliest, watermark=watermark)

@@ -97,7 +97,7 @@ class OutboxPump:
         self._wake.set()
 
     async def run(self) -> None:
-        """Publish events until cancelled; then `flush`, for at most the policy's `drain`."""
+        """Publish events until cancelled; then `publish_waiting`, for at most the policy's `drain`."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._publish_promptly())
@@ -106,7 +106,7 @@ class OutboxPump:
         finally:
             await self._drain()
 
-    async def sweep(self) -> int:
+    async def publish_overdue_from_store(self) -> int:
         """Publish and delete all events in the store that are older than `grace`, oldest first.
 
         Return the number of published events. Events in this process's memory are skipped. An event that the bus
@@ -131,8 +131,8 @@ class OutboxPump:
         self._low_watermark = self._low_watermark.advance(remaining_at or horizon)
         return published
 
-    async def flush(self) -> int:
-        """Publish the events in memory, delete their rows and return their number. Raises as `sweep` does."""
+    async def publish_waiting(self) -> int:
+        """Publish events in memory, delete their rows and return their number. Raises as the sweep does."""
         published = 0
         while self._waiting:
             published += await self._publish_batch()
@@ -149,7 +149,7 @@ class OutboxPump:
                     await self._publish_batch()
                     retries.reset()
                 except (BusUnavailable, StoreUnavailable) as error:
-                    await retries.log_and_wait("events_not_published", error)
+                    await retries.count_failure_log_and_wait("events_not_published", error)
 
     async def _publish_batch(self) -> int:
         """Publish the oldest batch in memory; return how many the bus accepted. After an error keep all."""
@@ -202,7 +202,7 @@ class OutboxPump:
                 retries.reset()
             except StoreUnavailable as error:
                 self._has_published.set()
-                await retries.log_and_wait("outbox_rows_not_deleted", error)
+                await retries.count_failure_log_and_wait("outbox_rows_not_deleted", error)
 
     async def _delete_published(self) -> None:
         while self._published:
@@ -226,10 +226,10 @@ class OutboxPump:
         retries = Retries(_BACKOFF, self._ids)
         while True:
             try:
-                await self.sweep()
+                await self.publish_overdue_from_store()
                 retries.reset()
             except (BusUnavailable, StoreUnavailable) as error:
-                await retries.log_and_wait("outbox_not_swept", error)
+                await retries.count_failure_log_and_wait("outbox_not_swept", error)
             await asyncio.sleep(self._policy.sweep_every.total_seconds())
 
     async def _sweep_page(self, page: Sequence[Stored[OutboxEntry]]) -> tuple[frozenset[str], frozenset[str]]:
@@ -242,9 +242,9 @@ class OutboxPump:
         return frozenset(done), frozenset(parked)
 
     async def _drain(self) -> None:
-        """Flush for at most `drain`; a later sweep publishes what is left."""
+        """Publish the waiting events for at most `drain`; a later sweep publishes what is left."""
         try:
             async with asyncio.timeout(self._policy.drain.total_seconds()):
-                await self.flush()
+                await self.publish_waiting()
         except (BusUnavailable, StoreUnavailable, TimeoutError) as error:
             _log.warning("outbox_not_drained", waiting=len(self._waiting), reason=describe_failure(error))

@@ -28,9 +28,9 @@ class Period:
     start: int | None = None
     end: int | None = None
 
-    def part_before(self, end: int) -> "Period":
-        """Return the part of the period before `end`."""
-        return Period(self.start, end if self.end is None else min(self.end, end))
+    def part_before(self, end_micros: int) -> "Period":
+        """Return the part of the period before this instant, in microseconds since 1970."""
+        return Period(self.start, end_micros if self.end is None else min(self.end, end_micros))
 
 
 def parse_period(first: str | None, last: str | None) -> Period:
@@ -64,8 +64,8 @@ def _day(name: str, text: str | None) -> int | None:
     return epoch_micros(datetime.combine(day, time(), UTC))
 
 
-def parse_instant(name: str, text: str | None) -> datetime | None:
-    """Return an RFC 3339 instant in UTC; None for None. `name` is the query parameter.
+def parse_instant(parameter_name: str, text: str | None) -> datetime | None:
+    """Return an RFC 3339 instant in UTC; None for None. `parameter_name` is the query parameter.
 
     Raises `InvalidRequest`, also for an instant without an offset.
     """
@@ -77,7 +77,9 @@ def parse_instant(name: str, text: str | None) -> datetime | None:
         instant = None
     if instant is None:
         hint = "such as 2025-01-31T12:00:00Z (write the + of an offset as %2B)"
-        raise _invalid_period(name, "invalid_instant", f"{name} must be an RFC 3339 instant, {hint}")
+        raise _invalid_period(
+            parameter_name, "invalid_instant", f"{parameter_name} must be an RFC 3339 instant, {hint}"
+        )
     return instant
 
 

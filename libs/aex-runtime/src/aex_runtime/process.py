@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from aex_runtime.files import UnknownLayout
-from aex_runtime.http.connections import bounds_within_file_limit, protocol_with_bounds
+from aex_runtime.http.connections import connection_bounds_within_file_limit, create_protocol_class
 from aex_runtime.http.health import AbsenceReason, missing_parts
 from aex_runtime.http.streaming import OpenStreams
 from aex_runtime.identity.local_key import UnsafeKey
@@ -71,7 +71,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter) or bool(self.lost)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._open_streams.end_all()  # the server waits for all responses, and these would take minutes
+        self._open_streams.end_all_and_refuse_new()  # the server waits for all responses, and these would take minutes
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -94,7 +94,7 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
     try:
         settings = RuntimeSettings()
         if settings.parent_fd is not None:
-            stop_with_parent(settings.parent_fd, bounds.hard_exit_s)
+            stop_process_when_parent_ends(settings.parent_fd, bounds.hard_exit_s)
         # `aex_work_publisher.main:create_app` → `work-publisher`
         service = target.partition(".")[0].removeprefix("aex_").replace("_", "-")
         configure_logging(service, settings.log_level, settings.log_format, settings.effective_google_project())
@@ -111,13 +111,13 @@ def serve(target: str, bounds: StopBounds = _BOUNDS) -> None:
         raise SystemExit(_FAILED)
 
 
-def stop_with_parent(descriptor: int, hard_exit_s: int) -> None:
-    """Stop this process, as SIGTERM does, when the parent's end of the pipe `descriptor` closes.
+def stop_process_when_parent_ends(parent_pipe_fd: int, hard_exit_s: int) -> None:
+    """Stop this process, as SIGTERM does, when the parent's end of the pipe `parent_pipe_fd` closes.
 
     A thread waits for that. The process is killed if the stop takes longer than `hard_exit_s`.
     """
-    os.set_inheritable(descriptor, False)
-    threading.Thread(target=_wait_for_end, args=(descriptor, hard_exit_s), name="parent-pipe", daemon=True).start()
+    os.set_inheritable(parent_pipe_fd, False)
+    threading.Thread(target=_wait_for_end, args=(parent_pipe_fd, hard_exit_s), name="parent-pipe", daemon=True).start()
     if sys.platform == "linux":
         # A second signal of it, without a thread.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -151,7 +151,7 @@ def _configuration(app: FastAPI, settings: RuntimeSettings, service: str, bounds
         host=settings.host,
         port=settings.effective_port(service),
         loop="uvloop",
-        http=protocol_with_bounds(bounds_within_file_limit(settings.max_connections)),
+        http=create_protocol_class(connection_bounds_within_file_limit(settings.max_connections)),
         ws="none",
         lifespan="on",
         log_config=None,

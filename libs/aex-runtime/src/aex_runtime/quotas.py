@@ -58,7 +58,7 @@ class StorageBounds:
     min_free_bytes: int = 0
     """Free bytes below which no new content is accepted; 0: no check."""
 
-    def require_free_space(self) -> None:
+    def require_free_disk_space(self) -> None:
         """Raise `TemporarilyUnavailable` if the disk has too few free bytes for new content.
 
         It blocks, for microseconds on a local disk.
@@ -98,7 +98,7 @@ class Quota:
         stored = await self.table.get(store, self.key)
         return stored.record.used if stored else 0
 
-    async def limit_chunks(
+    async def limit_chunks_to_quota(
         self,
         store: Store,
         chunks: AsyncIterator[bytes],
@@ -117,7 +117,7 @@ class Quota:
         may_exceed = self._is_exceeded(used, max_bytes if declared_bytes is None else declared_bytes)
         return self._refuse_new_file(used, Meter(chunks, max_bytes), find_uploads) if may_exceed else chunks
 
-    async def charge_file(self, unit: Unit, size: int) -> None:
+    async def charge_file_or_raise(self, unit: Unit, size: int) -> None:
         """Add a new file to the bytes in use, in its transaction. Call it before any write.
 
         Raises `StorageQuotaExceeded`.
@@ -131,7 +131,7 @@ class Quota:
 
     async def _refuse_new_file(self, used: int, meter: Meter, find_uploads: FindUploads) -> AsyncIterator[bytes]:
         """Yield the chunks; raise before the end of a new file that is too large, so that no blob is kept."""
-        async for chunk in meter.chunks():
+        async for chunk in meter.iterate_and_measure_chunks():
             self._refuse_certain_excess(used, meter.size)
             yield chunk
         ref = meter.blob_ref()

@@ -33,7 +33,7 @@ class Retries:
         self.failures += 1
         return self._backoff.delay(self.failures, self._ids.jitter()).total_seconds()
 
-    async def log_and_wait(self, event: str, reason: Exception | str, **fields: object) -> None:
+    async def count_failure_log_and_wait(self, event: str, reason: Exception | str, **fields: object) -> None:
         """Count a failure, log it as `event` with the reason, and wait before the next try."""
         delay_s = self.count_failure_and_get_delay_s()
         text = reason if isinstance(reason, str) else describe_failure(reason)

@@ -95,7 +95,7 @@ class GroupWorker(Generic[Q, A]):
         self._mailbox: _Mailbox[A] | None = None
         self._closed = False
 
-    async def submit(self, content: Q, deadline_s: float) -> A:
+    async def submit_and_wait(self, content: Q, deadline_s: float) -> A:
         """Queue a request and wait for its result. The first request starts the threads.
 
         Raises the error of the request. Raises the spec's `unavailable` past the deadline, once closed, and if the

@@ -90,15 +90,15 @@ def continue_trace(
     *,
     kind: SpanKind = SpanKind.CONSUMER,
     attributes: Attributes | None = None,
-    joins: bool = True,
+    work_belongs_to_trace: bool = True,
 ) -> Iterator[trace.Span]:
     """Run the block in a new span of this trace; of a new trace if `traceparent` is missing or invalid.
 
-    `joins`: whether the work in the block belongs to this trace; if not, see `continue_subject_trace`. Without a
-    provider the span is not recorded.
+    `work_belongs_to_trace`: whether the work in the block belongs to this trace; if not, see `continue_subject_trace`.
+    Without a provider the span is not recorded.
     """
     parent = parse_trace_context(traceparent, tracestate)
-    given = joins and trace.get_current_span(parent).get_span_context().is_valid
+    given = work_belongs_to_trace and trace.get_current_span(parent).get_span_context().is_valid
     tracer = _UNRECORDED if provider is None else provider.get_tracer(SCOPE)
     span = tracer.start_span(name, parent, kind, attributes)
     with _run_in_span(span, {_TRACER: tracer, _GIVEN: given}):

@@ -15,20 +15,20 @@ SHORT = 4_000
 """Characters and parts of a small value, work on which takes up to two milliseconds."""
 
 
-def is_larger_than(value: object, limit: int) -> bool:
-    """Return whether a value has more than `limit` characters and parts. It stops counting at the limit."""
+def is_larger_than(value: object, max_chars_and_parts: int) -> bool:
+    """Return whether the characters and parts of a value, added, exceed the maximum; counting stops there."""
     waiting: list[object] = [value]
     size = 0
-    while waiting and size <= limit:
+    while waiting and size <= max_chars_and_parts:
         part = waiting.pop()
         size += len(part) if isinstance(part, str | bytes) else 1
         if isinstance(part, Mapping):
-            waiting += islice(chain.from_iterable(part.items()), limit)
+            waiting += islice(chain.from_iterable(part.items()), max_chars_and_parts)
         elif isinstance(part, list | tuple):
-            waiting += part[:limit]
+            waiting += part[:max_chars_and_parts]
         elif isinstance(part, BaseModel):
             waiting += [each for _, each in part]
-    return size > limit
+    return size > max_chars_and_parts
 
 
 async def run_in_thread_if_large(value: object, work: Callable[[], T]) -> T:

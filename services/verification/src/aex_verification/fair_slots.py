@@ -43,7 +43,7 @@ class FairSlots:
 
     def may_wait(self, caller: str) -> bool:
         """Return whether `acquire` would let the caller wait, perhaps in place of a caller with more waits."""
-        return self._waiting.can_admit(caller)
+        return self._waiting.has_space_by_displacing(caller)
 
     def try_acquire(self, caller: str, slot: ExitStack) -> bool:
         """Take a slot until the exit stack `slot` is closed; return False if none is free for the caller."""
@@ -62,7 +62,7 @@ class FairSlots:
             return
         if not self.may_wait(caller):
             raise NoSlot
-        displaced = self._waiting.displace_newest_if_full()
+        displaced = self._waiting.remove_newest_of_longest_if_full()
         if displaced is not None and not displaced.turn.done():
             displaced.turn.set_exception(NoSlot())
         wait = _Wait(caller, asyncio.get_running_loop().create_future())
@@ -70,7 +70,7 @@ class FairSlots:
         try:
             await wait.turn
         except asyncio.CancelledError:
-            self._waiting.withdraw(caller, wait)
+            self._waiting.remove_if_waiting(caller, wait)
             if wait.has_slot:  # it was cancelled in the moment of its turn
                 self._release(caller)
             raise
@@ -87,7 +87,7 @@ class FairSlots:
             del self._held[caller]
         while True:
             try:
-                wait = self._waiting.take(self._is_free_for)
+                wait = self._waiting.take_next(self._is_free_for)
             except KeyError:
                 return
             if not wait.turn.done():  # else its task was cancelled

@@ -9,7 +9,7 @@ from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobF
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
 from aex_runtime.telemetry import add_span_attributes, mark_span_failed, trace_step
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.measures import ExtractionTimes
 from aex_verification.ports import (
     Grade,
@@ -58,7 +58,7 @@ class ConfinedGrader:
 
     async def grade(self, request: GradeRequest) -> Grade:
         """Return the grade of a candidate; a failed worker gives a grade without result."""
-        with trace_step("verify candidate", id_attributes(request.contract_id, request.attempt_id)):
+        with trace_step("verify candidate", build_span_attributes_of_ids(request.contract_id, request.attempt_id)):
             grade = await self._grade(request)
             if grade.result is None:
                 mark_span_failed(grade.error or "unknown")

@@ -16,7 +16,7 @@ from aex_runtime.calls.http_client import HttpClient
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.identity.tokens import ServiceTokens
 from aex_runtime.measures import Measures
-from aex_runtime.tracing.spans import CONTRACT_TRACE, call_span, id_attributes, record_call_status
+from aex_runtime.tracing.spans import CONTRACT_TRACE, build_span_attributes_of_ids, call_span, record_call_status
 from aex_verification.measures import GOVERNANCE_SECONDS, REFUSED, UNAVAILABLE
 from aex_verification.ports import FoundAward, GovernanceRefused, GovernanceUnavailable
 
@@ -99,7 +99,10 @@ class HttpGovernance:
     async def _call(self, request: ValidationRequest) -> ValidationDecision:
         try:
             with call_span(
-                "POST", self._url, "/v1/outcomes/validate", id_attributes(request.contract_id, request.attempt_id)
+                "POST",
+                self._url,
+                "/v1/outcomes/validate",
+                build_span_attributes_of_ids(request.contract_id, request.attempt_id),
             ):
                 response = await self._client.request(
                     "POST",
@@ -137,7 +140,7 @@ class HttpAwards:
     async def get(self, contract_id: str) -> FoundAward | None:
         """Return the award of a contract; None if there is none. Raises `TemporarilyUnavailable`."""
         try:
-            with call_span("GET", self._url, "/v1/awards/{contract_id}", id_attributes(contract_id)):
+            with call_span("GET", self._url, "/v1/awards/{contract_id}", build_span_attributes_of_ids(contract_id)):
                 response = await self._client.request(
                     "GET",
                     f"{self._url}/v1/awards/{quote(contract_id, safe='')}",

@@ -26,7 +26,7 @@ class ReplayLimit:
 
     def take(self, contract_id: str, now: datetime, tokens: float = 1.0) -> None:
         """Take tokens for one candidate of the contract. Raises `RateLimited` if too few are left."""
-        if wait_s := self._buckets.try_take(contract_id, now.timestamp(), tokens):
+        if wait_s := self._buckets.take_or_get_wait_s(contract_id, now.timestamp(), tokens):
             raise RateLimited(
                 "too_many_replays",
                 "candidates that are known, or that follow an invalid one, were posted too often: "

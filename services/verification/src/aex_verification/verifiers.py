@@ -15,7 +15,7 @@ from aex_outcomes.lifecycle.output_type import MAX_PROBLEMS
 from aex_outcomes.lifecycle.ruling import MAX_CODE, MAX_MESSAGE, RULING, Accepted, Invalid, Ruling
 from aex_outcomes.lifecycle.verifier_job import VerifierRaised
 from aex_runtime.telemetry import trace_step
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.ports import JobRunner, VerifierLost, VerifierRequest
 
 _MAX_ERROR = 500
@@ -38,7 +38,7 @@ class ConfinedVerifiers:
         timeout_s = self._timeouts_ms[request.name] / 1_000
         payload = _make_payload(request, self._config)
         try:
-            with trace_step("run verifier", id_attributes(request.contract_id, request.attempt_id)):
+            with trace_step("run verifier", build_span_attributes_of_ids(request.contract_id, request.attempt_id)):
                 answer = await self._pool.run(JOB, payload, timeout_s, queue=request.consumer_id)
         except JobFailed as error:  # its text, other than where the verifier raised, may quote the candidate
             is_safe = error.kind == VerifierRaised.__name__

@@ -39,7 +39,7 @@ def create_app(
         check_submission,
         catalog=catalog,
         verifiers=verifiers,
-        reviewer=bool(chosen.review_model),
+        has_reviewer=bool(chosen.review_model),
         appraise=Appraisals(),
     )
     deps = Deps(

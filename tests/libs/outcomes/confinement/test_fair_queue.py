@@ -17,9 +17,9 @@ def test_it_is_full_at_its_limit_and_nothing_can_be_taken_from_an_empty_one() ->
     fullness = [fair_queue.is_full]
     fair_queue.put("", 1)
     assert [*fullness, fair_queue.is_full] == [False, True]
-    assert fair_queue.take() == 1
+    assert fair_queue.take_next() == 1
     with pytest.raises(KeyError):
-        fair_queue.take()
+        fair_queue.take_next()
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60))
@@ -29,8 +29,8 @@ def test_every_item_comes_out_once_in_its_queues_order_unless_it_was_withdrawn(m
         fair_queue.put(queue, (queue, number))
     for number, (queue, kept) in enumerate(moves):
         if not kept:
-            assert fair_queue.withdraw(queue, (queue, number))
-            assert not fair_queue.withdraw(queue, (queue, number))
+            assert fair_queue.remove_if_waiting(queue, (queue, number))
+            assert not fair_queue.remove_if_waiting(queue, (queue, number))
     kept_items = [(queue, number) for number, (queue, kept) in enumerate(moves) if kept]
     assert len(fair_queue) == len(kept_items)
     taken = fair_queue.drain()
@@ -56,25 +56,25 @@ def test_queue_that_may_not_be_served_keeps_its_turn() -> None:
     fair_queue: FairQueue[str] = FairQueue(limit=10)
     for item in ("a1", "a2", "b1", "b2", "c1"):
         fair_queue.put(item[0], item)
-    assert fair_queue.take(lambda queue: queue != "a") == "b1"
+    assert fair_queue.take_next(lambda queue: queue != "a") == "b1"
     assert fair_queue.drain() == ["a1", "c1", "b2", "a2"]
     with pytest.raises(KeyError):
-        fair_queue.take(lambda queue: queue == "d")
+        fair_queue.take_next(lambda queue: queue == "d")
 
 
 def test_newest_of_the_longest_queue_gives_way_to_shorter_ones() -> None:
     fair_queue: FairQueue[str] = FairQueue(limit=4)
-    assert (fair_queue.can_admit("a"), fair_queue.displace_newest_if_full()) == (True, None)
+    assert (fair_queue.has_space_by_displacing("a"), fair_queue.remove_newest_of_longest_if_full()) == (True, None)
     for item in ("a1", "a2", "a3", "b1"):
-        assert fair_queue.can_admit(item[0])
+        assert fair_queue.has_space_by_displacing(item[0])
         fair_queue.put(item[0], item)
-    assert [fair_queue.can_admit(queue) for queue in "abc"] == [False, True, True]
-    assert fair_queue.displace_newest_if_full() == "a3"
+    assert [fair_queue.has_space_by_displacing(queue) for queue in "abc"] == [False, True, True]
+    assert fair_queue.remove_newest_of_longest_if_full() == "a3"
     fair_queue.put("c", "c1")
-    assert [fair_queue.can_admit(queue) for queue in "abcd"] == [False, False, False, True]
+    assert [fair_queue.has_space_by_displacing(queue) for queue in "abcd"] == [False, False, False, True]
     assert fair_queue.drain() == ["a1", "b1", "c1", "a2"]
 
 
 def test_queue_without_space_admits_nothing() -> None:
     fair_queue: FairQueue[str] = FairQueue(limit=0)
-    assert (fair_queue.can_admit("a"), fair_queue.displace_newest_if_full()) == (False, None)
+    assert (fair_queue.has_space_by_displacing("a"), fair_queue.remove_newest_of_longest_if_full()) == (False, None)

@@ -29,7 +29,7 @@ def serving(known: dict[str, Job]) -> Iterator[socket.socket]:
 
 
 def ask(peer: socket.socket, name: str, payload: dict[str, object]) -> bytes:
-    peer.sendall(frames.add_length_prefix(frames.encode({"job": name, "payload": payload})))
+    peer.sendall(frames.add_length_prefix(frames.encode_json({"job": name, "payload": payload})))
     reader = frames.FrameReader(limit=1 << 20)
     while (body := reader.feed(peer.recv(4096))) is None:
         pass

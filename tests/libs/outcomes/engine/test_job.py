@@ -55,7 +55,7 @@ def test_answer_with_large_thresholds_is_accepted_by_the_pool() -> None:
     criteria = SuccessCriteria.model_validate({"criteria": [large, form]})
     stored = SuccessCriteria.model_validate_json(canonical_bytes(criteria))
     answer = verify_candidate(PAYLOAD | {"success_criteria": stored.model_dump(mode="json")})
-    result = VerificationResult.model_validate(frames.decode(frames.encode(answer))["result"])
+    result = VerificationResult.model_validate(frames.decode_untrusted_json(frames.encode_json(answer))["result"])
     assert result.verdict is Verdict.PASSED
     assert [each.threshold for each in result.criterion_results] == [1e17, form["threshold"]]
 

@@ -69,4 +69,4 @@ def test_the_minimum_is_compared_exactly_and_0_is_respected(
 def test_the_share_is_that_of_exact_rationals(pairs: list[tuple[int, bool]]) -> None:
     weights = tuple(weight / 1000 for weight, _ in pairs)
     expected = Fraction(sum(weight for weight, met in pairs if met), sum(weight for weight, _ in pairs))
-    assert scale(*[None] * len(pairs), weights=weights).weighted_share([met for _, met in pairs]) == expected
+    assert scale(*[None] * len(pairs), weights=weights).met_weight_share([met for _, met in pairs]) == expected

@@ -61,7 +61,7 @@ async def test_similarity_is_that_to_all_references_and_secret() -> None:
     references = ["the cat sat down", "a dog ran off"]
     found = await extract({"text": "a dog ran off"}, references)
     assert found["rougeL"] == found["rouge2"] == 1
-    assert found["bleu_score"] == bleu("a dog ran off", BleuReference.prepare(references))
+    assert found["bleu_score"] == bleu("a dog ran off", BleuReference.from_texts(references))
     secret = {entry.name for entry in TextQualityExtractor().catalog_entries() if entry.secret}
     assert secret == {"bleu_score", "rouge1", "rouge2", "rougeL"}
 

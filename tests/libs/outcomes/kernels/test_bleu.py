@@ -19,7 +19,7 @@ from tests.libs.outcomes.kernels.texts import pairs, prose
 
 
 def score(candidate: str, references: list[str]) -> float:
-    return bleu(candidate, BleuReference.prepare(references))
+    return bleu(candidate, BleuReference.from_texts(references))
 
 
 def sacrebleu_score(candidate: str, references: list[str]) -> float:

@@ -24,7 +24,7 @@ ORACLE = RougeScorer(list(TYPES))
 
 
 def own(candidate: str, references: list[str]) -> dict[str, float]:
-    return rouge(candidate, [RougeReference.prepare(each, TYPES) for each in references], TYPES)
+    return rouge(candidate, [RougeReference.from_text(each, TYPES) for each in references], TYPES)
 
 
 def assert_equal(candidate: str, references: list[str]) -> None:
@@ -48,7 +48,7 @@ def test_scores_equal_rouge_score_on_any_unicode(candidate: str, reference: str)
 def test_longer_ngrams_are_scored_too(order: int) -> None:
     name = f"rouge{order}"
     candidate, reference = prose(3, 60), prose(3, 80)
-    found = rouge(candidate, [RougeReference.prepare(reference, [name])], [name])[name]
+    found = rouge(candidate, [RougeReference.from_text(reference, [name])], [name])[name]
     assert found == pytest.approx(RougeScorer([name]).score(reference, candidate)[name].fmeasure, abs=1e-9)
 
 
@@ -78,21 +78,21 @@ def words(count: int, kinds: int) -> str:
 
 
 def test_too_long_candidate_is_refused_for_rouge_l() -> None:
-    reference = RougeReference.prepare(words(490_000, 16), TYPES)
+    reference = RougeReference.from_text(words(490_000, 16), TYPES)
     with pytest.raises(TooManySteps):
         rouge(words(490_000, 16), [reference], TYPES)
     assert rouge(words(490_000, 16), [reference], ["rouge1"]) == {"rouge1": 1.0}
 
 
 def test_many_references_count_as_long_ones() -> None:
-    references = [RougeReference.prepare("1 2", ["rougeL"])] * 10_000
+    references = [RougeReference.from_text("1 2", ["rougeL"])] * 10_000
     assert rouge(words(500, 10), references, ["rougeL"])["rougeL"] > 0
     with pytest.raises(TooManySteps):
         rouge(words(7_000, 10), references, ["rougeL"])
 
 
 def test_a_candidate_that_may_be_cut_is_measured_by_its_first_tokens() -> None:
-    reference = RougeReference.prepare("zz " * MAX_REFERENCE_TOKENS, ["rougeL"])
+    reference = RougeReference.from_text("zz " * MAX_REFERENCE_TOKENS, ["rougeL"])
     found = rouge("zz " + "a " * 400_000, [reference], ["rougeL"], truncate=True)["rougeL"]
     assert found == pytest.approx(2 / (60_000_000_000 // 201_000 + 200_000), rel=1e-6)
 
@@ -102,7 +102,7 @@ def test_a_candidate_that_may_be_cut_is_measured_by_its_first_tokens() -> None:
     ("candidate", "reference", "kinds"), [(490_000, 100_000, 400), (250_000, MAX_REFERENCE_TOKENS, 16)]
 )
 def test_what_must_never_be_refused_takes_seconds(candidate: int, reference: int, kinds: int) -> None:
-    prepared = RougeReference.prepare(words(reference, kinds), ["rougeL"])
+    prepared = RougeReference.from_text(words(reference, kinds), ["rougeL"])
     started = time.process_time()
     assert rouge(words(candidate, kinds), [prepared], ["rougeL"])["rougeL"] > 0
     assert time.process_time() - started < 30  # about 4 s

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from referencing import Registry
 
 from aex_models.numbers import JsonFloat
-from aex_outcomes.kernels.schemas import compile_schema, conforms, serialize_schema
+from aex_outcomes.kernels.schemas import compile_schema, conforms_to_schema, serialize_schema
 from tests.examples import examples
 from tests.libs.outcomes.kernels.random_schemas import INSTANCES, SCHEMAS
 
@@ -42,7 +42,7 @@ def reference(schema: dict[str, Any], instance: Any) -> bool:
 
 
 def own(schema: dict[str, Any], instance: Any) -> bool:
-    return conforms(compile_schema(serialize_schema(schema)), instance)
+    return conforms_to_schema(compile_schema(serialize_schema(schema)), instance)
 
 
 def with_texts(value: Any) -> Any:
@@ -67,7 +67,7 @@ def test_every_required_keyword_has_a_case(vocabulary: str) -> None:
 def test_verdicts_on_random_schemas_equal_jsonschema(schema: dict[str, Any], instances: list[Any]) -> None:
     validator = compile_schema(serialize_schema(schema))
     for instance in instances:
-        assert conforms(validator, instance) is reference(schema, instance), (schema, instance)
+        assert conforms_to_schema(validator, instance) is reference(schema, instance), (schema, instance)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from aex_outcomes.lifecycle.transitions import (
     Refused,
     apply_verdict,
     cancel_unstarted,
+    count_system_failure_or_hold,
     create_state,
     end_contract,
     expire_at_deadline,
@@ -21,7 +22,6 @@ from aex_outcomes.lifecycle.transitions import (
     find_attempt_by_hash,
     receive_candidate,
     record_invalid_output,
-    record_verification_failure,
     retry_held_candidate,
 )
 from tests.examples import examples
@@ -114,9 +114,9 @@ def test_transition_is_refused_with_its_code(change: Callable[[], ContractState]
 def test_system_error_costs_no_attempt_and_is_held_past_the_retries() -> None:
     state = received()
     for _ in range(5):
-        state = record_verification_failure(state, 5, SOON)
+        state = count_system_failure_or_hold(state, 5, SOON)
         assert state.status is ContractStatus.VERIFYING
-    state = record_verification_failure(state, 5, SOON)
+    state = count_system_failure_or_hold(state, 5, SOON)
     assert (state.status, state.verification.attempts_used) == (ContractStatus.HELD, 0)
     assert state.verification.last_outcome is LastOutcome.SYSTEM_ERROR
 
@@ -239,7 +239,7 @@ class Contracts(RuleBasedStateMachine):
     @precondition(lambda self: self.state.status is ContractStatus.VERIFYING and self.state.closing is None)
     @rule()
     def verifier_breaks_down(self) -> None:
-        self.apply(record_verification_failure(self.state, 2, self.now))
+        self.apply(count_system_failure_or_hold(self.state, 2, self.now))
 
     @precondition(lambda self: self.state.closing is not None)
     @rule()

@@ -35,9 +35,9 @@ def soon(reached: Callable[[], bool]) -> bool:
 
 def test_a_child_is_killed_as_its_pipe_is_closed() -> None:
     death_pipe = ParentDeathPipe()
-    with death_pipe.hand_over_to_child():
+    with death_pipe.pass_to_child():
         child = subprocess.Popen(SLEEPS, close_fds=False)
-        death_pipe.attach(child.pid)
+        death_pipe.kill_child_on_close(child.pid)
     other = subprocess.Popen(SLEEPS)
     try:
         assert child.poll() is None

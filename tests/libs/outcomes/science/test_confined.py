@@ -25,7 +25,7 @@ from aex_outcomes.science.confined import (
     ExaminationLost,
     ExaminationRequest,
     add_worker_loss,
-    attribute_worker_loss,
+    build_worker_loss_problem,
 )
 from aex_outcomes.science.source_files import SourceFile
 
@@ -122,7 +122,7 @@ async def test_lost_examination_keeps_details_for_the_owner() -> None:
 
 def test_problem_of_several_suspects_names_none_and_gives_the_fix() -> None:
     codes = (OUT_OF_MEMORY, TIMED_OUT, CRASHED)
-    found = [attribute_worker_loss([AGENT_FILE, source(DataOwner.AGENT, "/b")], code) for code in codes]
+    found = [build_worker_loss_problem([AGENT_FILE, source(DataOwner.AGENT, "/b")], code) for code in codes]
     assert {each.artifact for each in found} == {None}
     assert len({each.message for each in found}) == 3
     assert all("send" in each.message for each in found)
@@ -135,7 +135,7 @@ def test_missing_statistics_of_lost_files_are_lost() -> None:
         DataProblem(code="column_missing", message="m", name="x", fault=Fault.PLATFORM),
         DataProblem(code="undefined", message="m", name="r"),
     )
-    found = add_worker_loss(Examination(problems=listed), attribute_worker_loss([AGENT_FILE], TIMED_OUT))
+    found = add_worker_loss(Examination(problems=listed), build_worker_loss_problem([AGENT_FILE], TIMED_OUT))
     assert [(each.code, each.name) for each in found.problems] == [
         ("timed_out", None), ("timed_out", "a"), ("timed_out", "c"), ("column_missing", "x"), ("undefined", "r"),
     ]  # fmt: skip

@@ -30,8 +30,8 @@ def group(values: list[float], value: str = "A") -> Group:
 
 def report(rule: MixingRule, *groups: Group, secret: bool = False) -> str:
     found = build_mixing_finding(
-        rule, groups, measured="mut_score", column="condition", artifact="a.csv", secret=secret, bounds=FITNESS,
-        statistics=["mean_fitness"],
+        rule, groups, measured_column="mut_score", group_column="condition", artifact="a.csv", secret=secret,
+        bounds=FITNESS, statistics=["mean_fitness"],
     )  # fmt: skip
     return format_mixing(found, with_groups=False)
 

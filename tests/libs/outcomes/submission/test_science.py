@@ -107,12 +107,12 @@ def test_unknown_check_is_reported_with_known_ones() -> None:
 @pytest.mark.parametrize("secret", [{"data": SOUND["data"]}, {"reviewer_sees_expected": True}])
 def test_review_of_secrets_is_shared_at_full_alone(secret: dict[str, Any]) -> None:
     plain = {"question": "?", "share_review": "issues", "statistics": [MEAN], **REVIEWED}
-    assert found(work(science=plain), reviewer=True) == set()
+    assert found(work(science=plain), has_reviewer=True) == set()
     leak = {("/science/share_review", "review_would_leak")}
     for policy in ({}, {"verification": {"feedback": "none"}}, {"verification": {"feedback": "criteria"}}):
-        assert found(work(science={**plain, **secret}, **policy), reviewer=True) == leak
-    assert found(work(science={**plain, **secret}, verification={"feedback": "full"}), reviewer=True) == set()
-    assert found(work(science={**plain, **secret, "share_review": "none"}), reviewer=True) == set()
+        assert found(work(science={**plain, **secret}, **policy), has_reviewer=True) == leak
+    assert found(work(science={**plain, **secret}, verification={"feedback": "full"}), has_reviewer=True) == set()
+    assert found(work(science={**plain, **secret, "share_review": "none"}), has_reviewer=True) == set()
 
 
 def test_shared_review_needs_a_review_to_be_read() -> None:
@@ -128,10 +128,10 @@ def test_review_metric_needs_reviewer_and_check(metric: str) -> None:
     boolean = metric in READERS[:2]
     expected = criterion(metric) if boolean else criterion(metric, "numeric", 0.5)
     pointer = "/success_criteria/criteria/0/metric"
-    assert found(work(expected, science={**SOUND, **REVIEWED}), reviewer=True) == set()
-    assert found(work(expected, science=SOUND), reviewer=True) == {("/science/checks", "check_missing")}
+    assert found(work(expected, science={**SOUND, **REVIEWED}), has_reviewer=True) == set()
+    assert found(work(expected, science=SOUND), has_reviewer=True) == {("/science/checks", "check_missing")}
     assert (pointer, "reviewer_unavailable") in found(work(expected, science=SOUND))
-    assert found(work(expected), reviewer=True) == {("/science", "science_missing")}
+    assert found(work(expected), has_reviewer=True) == {("/science", "science_missing")}
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_statistic_of_a_file_that_the_work_does_not_give_is_warned_of() -> Non
 
 def test_data_that_are_not_uploaded_yet_are_a_warning_where_they_need_not_be() -> None:
     body = work(science={**SOUND, "data": [{"name": "scores.csv"}]})
-    assert warned(body, uploaded=False) == [("not_uploaded", "/science/data/0/sha256")]
+    assert warned(body, needs_upload=False) == [("not_uploaded", "/science/data/0/sha256")]
     assert found(body) == {("/science/data/0/sha256", "sha256_missing")}
 
 
@@ -288,7 +288,7 @@ LISTED = st.lists(
 @given(st.sampled_from(sorted(Science.model_fields)), ANYTHING | LISTED, st.booleans())
 def test_whatever_stands_in_science_is_answered_never_with_an_exception(name: str, value: Any, reviewer: bool) -> None:
     body = work(criterion("stat.n", "count", 1), criterion("values_plausible"), science={**SOUND, name: value})
-    answer = check_submission(body, CATALOG, reviewer=reviewer)
+    answer = check_submission(body, CATALOG, has_reviewer=reviewer)
     assert (answer.submission is None) is bool(answer.problems)
     json.dumps([each.model_dump(mode="json") for each in answer.problems])
 

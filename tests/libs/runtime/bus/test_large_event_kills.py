@@ -63,7 +63,7 @@ async def restart(store: Store, blobs: Blobs) -> LoadingBus:
     """Publish what is left, as the next process does once the grace is over."""
     bus, clock = LoadingBus(blobs), SetClock(WallClock().now() + timedelta(minutes=1))
     pump = OutboxPump(SERVICE, store, bus, clock, SeededIds(1), Leases(SERVICE, store, clock, "next"))
-    await pump.sweep()
+    await pump.publish_overdue_from_store()
     assert await outbox_table(SERVICE).find(store, order="created_at", limit=1) == []
     return bus
 

@@ -20,26 +20,26 @@ def now() -> float:
 
 async def test_waiting_messages_widen_the_window_of_the_next_stream() -> None:
     window = FlowControl(8)
-    assert window.open_window() == 8
+    assert window.start_window_and_get_size() == 8
     for _ in range(5):
-        window.schedule_retry(now() - 1)  # due at once
+        window.schedule_retry_and_get_due_at(now() - 1)  # due at once
     for _ in range(4):
-        window.schedule_retry(now() + 60)
+        window.schedule_retry_and_get_due_at(now() + 60)
     assert not window.outgrown.is_set()
-    window.schedule_retry(now() + 60)
+    window.schedule_retry_and_get_due_at(now() + 60)
     assert window.outgrown.is_set()  # less than half is left for work
-    assert window.open_window() == 13
+    assert window.start_window_and_get_size() == 13
     assert not window.outgrown.is_set()
 
 
 async def test_window_that_is_as_wide_as_any_may_be_is_never_outgrown() -> None:
     window = FlowControl(8, total_limit=20)
     for _ in range(30):
-        window.schedule_retry(now() + 60)
-    assert window.open_window() == 20
-    window.schedule_retry(now() + 60)
+        window.schedule_retry_and_get_due_at(now() + 60)
+    assert window.start_window_and_get_size() == 20
+    window.schedule_retry_and_get_due_at(now() + 60)
     assert not window.outgrown.is_set()
-    assert FlowControl(30, total_limit=20).open_window() == 30
+    assert FlowControl(30, total_limit=20).start_window_and_get_size() == 30
 
 
 def opened(peer: PubSubPeer) -> PubSubBus:
@@ -94,6 +94,6 @@ async def test_failures_retry_at_once_above_the_total_limit_unless_the_window_is
     far = now() + 60
     window, fixed = FlowControl(8, total_limit=20), FlowControl(8, total_limit=8)
     for each in (window, fixed):
-        assert [each.schedule_retry(far) for _ in range(12)] == [far] * 12
-    assert window.schedule_retry(far) < now() + 1
-    assert window.schedule_retry(now() - 1) < now()
+        assert [each.schedule_retry_and_get_due_at(far) for _ in range(12)] == [far] * 12
+    assert window.schedule_retry_and_get_due_at(far) < now() + 1
+    assert window.schedule_retry_and_get_due_at(now() - 1) < now()

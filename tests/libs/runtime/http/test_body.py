@@ -94,20 +94,20 @@ LARGE = 10 * SMALL_BYTES
 def test_reservation_ends_with_the_request() -> None:
     budget = MemoryBudget(2 * LARGE, 3 * LARGE)
     with budget.reserve("a") as first, budget.reserve("a") as second:
-        first.resize(LARGE)
-        second.resize(LARGE // 2)
-        second.resize(LARGE)
+        first.resize_to_body(LARGE)
+        second.resize_to_body(LARGE // 2)
+        second.resize_to_body(LARGE)
         assert budget.reserved == 2 * LARGE
         with budget.reserve("a") as third, pytest.raises(RateLimited, match="too_many_bytes"):
-            third.resize(LARGE)
+            third.resize_to_body(LARGE)
         with budget.reserve("b") as another:
-            another.resize(LARGE)
+            another.resize_to_body(LARGE)
             with budget.reserve("c") as last, pytest.raises(TemporarilyUnavailable, match="bodies_busy"):
-                last.resize(LARGE)
+                last.resize_to_body(LARGE)
     assert budget.reserved == 0
     small = MemoryBudget(1, 1)
     with small.reserve("a") as reservation:
-        reservation.resize(SMALL_BYTES)
+        reservation.resize_to_body(SMALL_BYTES)
         assert small.reserved == 0
 
 

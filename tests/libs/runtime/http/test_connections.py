@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from aex_runtime.http.connections import ConnectionBounds, bounds_within_file_limit, protocol_with_bounds
+from aex_runtime.http.connections import ConnectionBounds, connection_bounds_within_file_limit, create_protocol_class
 from tests.bus.messages import TIMEOUT_S
 from tests.libs.runtime.http.sample import serving, until
 
@@ -28,7 +28,7 @@ async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
 
 def bounded(bounds: ConnectionBounds, keep_alive_s: int = 5) -> AbstractAsyncContextManager[tuple[uvicorn.Server, int]]:
     times = {"timeout_keep_alive": keep_alive_s, "timeout_graceful_shutdown": 1}
-    return serving(app, http=protocol_with_bounds(bounds), lifespan="off", **times)
+    return serving(app, http=create_protocol_class(bounds), lifespan="off", **times)
 
 
 async def opened(port: int, sent: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -189,5 +189,5 @@ async def test_slow_reader_with_progress_gets_the_complete_response() -> None:
 
 
 def test_open_files_limit_connections() -> None:
-    assert bounds_within_file_limit(10).max_connections == 10
-    assert bounds_within_file_limit(10**9).max_connections < 10**9
+    assert connection_bounds_within_file_limit(10).max_connections == 10
+    assert connection_bounds_within_file_limit(10**9).max_connections < 10**9

@@ -55,27 +55,27 @@ def test_reserved_slots_are_for_preferred_callers() -> None:
 
 def test_empty_bucket_refills() -> None:
     buckets = TokenBuckets[str](per_s=2.0, burst=3)
-    assert [buckets.try_take("a", 0.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
-    assert buckets.try_take("a", 0.25) == 0.25
-    assert buckets.try_take("a", 0.5) == 0.0
-    assert [buckets.try_take("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
-    assert buckets.try_take("a", 0.0) == 0.5  # the clock was set back
-    assert buckets.try_take("a", 0.5) == 0.0
+    assert [buckets.take_or_get_wait_s("a", 0.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
+    assert buckets.take_or_get_wait_s("a", 0.25) == 0.25
+    assert buckets.take_or_get_wait_s("a", 0.5) == 0.0
+    assert [buckets.take_or_get_wait_s("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
+    assert buckets.take_or_get_wait_s("a", 0.0) == 0.5  # the clock was set back
+    assert buckets.take_or_get_wait_s("a", 0.5) == 0.0
 
 
 def test_refusal_takes_no_tokens() -> None:
     buckets = TokenBuckets[str](per_s=1.0, burst=3)
-    assert buckets.try_take("a", 0.0, tokens=5) == 2.0
-    assert buckets.try_take("a", 0.0, tokens=3) == 0.0
+    assert buckets.take_or_get_wait_s("a", 0.0, tokens=5) == 2.0
+    assert buckets.take_or_get_wait_s("a", 0.0, tokens=3) == 0.0
 
 
 def test_full_buckets_and_those_beyond_the_bound_are_forgotten() -> None:
     buckets = TokenBuckets[int](per_s=1.0, burst=2, max_keys=10)
     for key in range(100):
-        buckets.try_take(key, 0.0)
+        buckets.take_or_get_wait_s(key, 0.0)
     assert len(buckets) == 10
     for _ in range(6):
-        buckets.try_take(99, 60.0)
+        buckets.take_or_get_wait_s(99, 60.0)
     assert len(buckets) == 1
 
 
@@ -84,7 +84,7 @@ def test_key_takes_at_most_burst_and_rate(takes: list[tuple[int, int, int]]) -> 
     buckets, now, taken = TokenBuckets[int](per_s=2.0, burst=5), 0.0, dict.fromkeys(range(5), 0)
     for key, pause_ms, tokens in takes:
         now += pause_ms / 1000
-        wait = buckets.try_take(key, now, tokens)
+        wait = buckets.take_or_get_wait_s(key, now, tokens)
         assert 0 <= wait <= tokens / 2.0
         if not wait:
             taken[key] += tokens
@@ -112,7 +112,7 @@ def taken(of: RateLimits, principal: Principal, times: int) -> int:
     admitted = 0
     for _ in range(times):
         try:
-            of.count_request(principal)
+            of.count_request_or_raise(principal)
         except RateLimited:
             continue
         admitted += 1
@@ -121,9 +121,9 @@ def taken(of: RateLimits, principal: Principal, times: int) -> int:
 
 def test_refusal_has_retry_after() -> None:
     of = limits(Seconds(), per_s=0.25, burst=1)
-    of.count_request(ACME)
+    of.count_request_or_raise(ACME)
     with pytest.raises(RateLimited) as refused:
-        of.count_request(ACME)
+        of.count_request_or_raise(ACME)
     assert (refused.value.code, refused.value.retry_after_s) == ("rate_limited", 4)
 
 

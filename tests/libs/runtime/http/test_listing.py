@@ -70,7 +70,7 @@ def paging(limit: int = 50, after: Any = None, slots: LargePages | None = None) 
 
 
 async def render(pages: PageReader, letter: Letter) -> dict[str, Any]:
-    beside = await pages.find_record(LETTERS, letter.beside) if letter.beside else None
+    beside = await pages.count_and_load_record(LETTERS, letter.beside) if letter.beside else None
     return {**letter.model_dump(), "beside": beside and beside.text}
 
 
@@ -264,7 +264,7 @@ _JSON = st.recursive(_LONG, lambda inner: st.lists(inner, max_size=3) | st.dicti
 @given(_JSON)
 def test_long_strings_come_back_unchanged(value: Any) -> None:
     body, strings = canonical_bytes({"value": value, "n": 1}), LongStrings()
-    taken = strings.extract_from(body)
+    taken = strings.replace_by_placeholders(body)
     assert json.loads(taken).keys() == {"value", "n"}
     assert strings.restore_in(taken) == body
 
@@ -272,21 +272,21 @@ def test_long_strings_come_back_unchanged(value: Any) -> None:
 def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
     strings = LongStrings()
     first, second = ("a" * LARGE, "b" * LARGE)
-    taken = [json.loads(strings.extract_from(canonical_bytes({"text": each}))) for each in (first, second)]
+    taken = [json.loads(strings.replace_by_placeholders(canonical_bytes({"text": each}))) for each in (first, second)]
     assert all(len(each["text"]) < 100 for each in taken)
     assert json.loads(strings.restore_in(json.dumps([taken[1]]).encode())) == [{"text": second}]
 
 
 def test_placeholder_of_a_long_string_is_valid_base64() -> None:
     body = canonical_bytes(["a" * LONG_STRING_BYTES] * 11)
-    for each in json.loads(LongStrings().extract_from(body)):
+    for each in json.loads(LongStrings().replace_by_placeholders(body)):
         assert len(each) < 100
         assert b64decode(each, validate=True)
 
 
 def test_body_of_very_many_strings_is_left_as_it_is() -> None:
     body = canonical_bytes([*["a"] * 50_000, "b" * LARGE])
-    assert LongStrings().extract_from(body) is body
+    assert LongStrings().replace_by_placeholders(body) is body
 
 
 def test_more_than_two_filters_are_refused() -> None:

@@ -62,7 +62,7 @@ async def test_stream_ends_with_its_lifetime_or_the_service(
 ) -> None:
     app = make_app(tmp_path, asyncio.Event(), lifetime_s)
     if service_ends:
-        app.state.open_streams.end_all()
+        app.state.open_streams.end_all_and_refuse_new()
     async with client_of(app) as client:
         assert (await client.get("/ticks")).text in {"", "data: 1\n\n"}
     assert len(app.state.open_streams) == 0

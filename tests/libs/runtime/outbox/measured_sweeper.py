@@ -79,7 +79,9 @@ async def measure(folder: Path) -> dict[str, float]:
     """Sweep until every row is published or parked, while further events are committed."""
     store, bus, clock = open_store(folder), TimingBus(folder / "bus"), WallClock()
     await fill(store, WARM_UP, TOPIC, [f"warm_{number}" for number in range(100)], 100)
-    await OutboxPump(WARM_UP, store, bus, clock, RandomIds(), Leases(WARM_UP, store, clock, "a")).sweep()
+    await OutboxPump(
+        WARM_UP, store, bus, clock, RandomIds(), Leases(WARM_UP, store, clock, "a")
+    ).publish_overdue_from_store()
     before, begun = psutil.Process().memory_info().rss, time.monotonic()
     pump = OutboxPump(SERVICE, store, bus, clock, RandomIds(), Leases(SERVICE, store, clock, "a"))
     unit_of_work = UnitOfWork(SERVICE, store, clock, lambda committed: pump.notify_committed(committed.queued))

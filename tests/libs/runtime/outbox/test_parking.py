@@ -19,7 +19,7 @@ async def park(outbox: Outbox, name: str = "work_1") -> str:
     outbox.bus.refused = frozenset({name})
     process = outbox.process()
     await process.emit(name)
-    await process.pump.flush()
+    await process.pump.publish_waiting()
     outbox.bus.refused = frozenset()
     return (await outbox.parked.list(1)).items[0].record.event.id
 
@@ -40,12 +40,12 @@ async def test_replayed_event_is_published_and_counts_its_tries(each_outbox: Out
     assert await each_outbox.parked.count(10) == 0
     each_outbox.bus.refused = frozenset({"work_1"})
     each_outbox.clock.advance(GRACE + timedelta(seconds=1))
-    assert await each_outbox.process("b").pump.sweep() == 0
+    assert await each_outbox.process("b").pump.publish_overdue_from_store() == 0
     assert (await each_outbox.parked.get(event_id)).record.tries == 2
     each_outbox.bus.refused = frozenset()
     await each_outbox.parked.replay(event_id, EventData(create_memory_blobs()))
     each_outbox.clock.advance(GRACE + timedelta(seconds=1))
-    assert await each_outbox.process("c").pump.sweep() == 1
+    assert await each_outbox.process("c").pump.publish_overdue_from_store() == 1
     assert each_outbox.bus.published == ["work_1"]
 
 
@@ -77,10 +77,10 @@ async def test_memory_holds_events_up_to_its_bytes_and_the_sweep_publishes_the_r
     process = outbox.process(policy=replace(QUICK, max_waiting_bytes=1_500))
     names = [f"work_{number}" for number in range(10)]
     await process.emit(*names)
-    promptly = await process.pump.flush()
+    promptly = await process.pump.publish_waiting()
     assert 0 < promptly < 10
     outbox.clock.advance(GRACE)
-    assert await process.pump.sweep() == 10 - promptly
+    assert await process.pump.publish_overdue_from_store() == 10 - promptly
     assert sorted(outbox.bus.published) == names
 
 
@@ -88,7 +88,7 @@ async def test_pages_of_the_sweep_end_by_bytes_and_lose_no_event(each_outbox: Ou
     names = [f"work_{number}" for number in range(7)]
     await each_outbox.process().emit(*names)
     each_outbox.clock.advance(GRACE)
-    assert await each_outbox.process("b", replace(QUICK, page_bytes=1)).pump.sweep() == 7
+    assert await each_outbox.process("b", replace(QUICK, page_bytes=1)).pump.publish_overdue_from_store() == 7
     assert sorted(each_outbox.bus.published) == names
     assert await each_outbox.is_empty()
 

@@ -53,16 +53,16 @@ async def test_sweep_publishes_what_a_stopped_pump_could_not(outbox: Outbox) -> 
         await process.emit("work_1")
     outbox.bus.down = False
     outbox.clock.advance(timedelta(minutes=1))
-    assert await outbox.process("b").pump.sweep() == 1
+    assert await outbox.process("b").pump.publish_overdue_from_store() == 1
 
 
 @in_virtual_time
 async def test_sweep_publishes_events_beyond_the_memory_limit(outbox: Outbox) -> None:
     process = outbox.process(policy=OutboxPolicy(max_waiting=2))
     await process.emit("work_1", "work_2", "work_3")
-    assert await process.pump.flush() == 2
+    assert await process.pump.publish_waiting() == 2
     outbox.clock.advance(GRACE)
-    assert await process.pump.sweep() == 1
+    assert await process.pump.publish_overdue_from_store() == 1
     assert outbox.bus.published == ["work_1", "work_2", "work_3"]
 
 
@@ -87,7 +87,7 @@ async def test_flush_and_sweep_raise_outages(outbox: Outbox) -> None:
     await process.emit("work_1")
     outbox.bus.down = True
     with pytest.raises(BusUnavailable):
-        await process.pump.flush()
+        await process.pump.publish_waiting()
     outbox.bus.down, store.down = False, True
     with pytest.raises(StoreUnavailable):
-        await process.pump.sweep()
+        await process.pump.publish_overdue_from_store()

@@ -70,7 +70,7 @@ class Swept:
         await unit_of_work.run(slowly)
 
     async def _sweep(self) -> None:
-        await self.process.pump.sweep()
+        await self.process.pump.publish_overdue_from_store()
         left = await outbox_table(SERVICE).find(self.store, order="created_at", limit=500)
         missed = [each for each in left if each.record.created_at <= self.clock.now() - GRACE]
         assert {each.record.event.subject for each in missed} <= self.bus.refused

@@ -37,7 +37,7 @@ async def test_published_message_is_the_emitted_event(outbox: Outbox) -> None:
 
     outbox.clock.advance(GRACE)
     outbox.bus = KeepingBus()
-    await outbox.process("b").pump.sweep()
+    await outbox.process("b").pump.publish_overdue_from_store()
     assert [(each.topic, decode_event(each.message)) for each in published] == [("work.checked", stored.record.event)]
 
 
@@ -54,17 +54,17 @@ async def test_sweep_leaves_fresh_events_to_their_process(outbox: Outbox) -> Non
     await outbox.process().emit("work_1")
     sweeper = outbox.process("b").pump
     outbox.clock.advance(GRACE - timedelta(microseconds=1))
-    assert await sweeper.sweep() == 0
+    assert await sweeper.publish_overdue_from_store() == 0
     outbox.clock.advance(timedelta(microseconds=1))
-    assert await sweeper.sweep() == 1
+    assert await sweeper.publish_overdue_from_store() == 1
 
 
 async def test_sweep_skips_events_that_its_process_has_in_memory(outbox: Outbox) -> None:
     process = outbox.process()
     await process.emit("work_1")
     outbox.clock.advance(GRACE)
-    assert await process.pump.sweep() == 0
-    assert await process.pump.flush() == 1
+    assert await process.pump.publish_overdue_from_store() == 0
+    assert await process.pump.publish_waiting() == 1
     assert outbox.bus.published == ["work_1"]
 
 
@@ -72,7 +72,7 @@ async def test_sweep_publishes_all_pages_oldest_first(each_outbox: Outbox) -> No
     names = [f"work_{number}" for number in range(10)]
     await each_outbox.emit_each(each_outbox.process(), names, MS)
     each_outbox.clock.advance(GRACE)
-    assert await each_outbox.process("b").pump.sweep() == 10
+    assert await each_outbox.process("b").pump.publish_overdue_from_store() == 10
     assert each_outbox.bus.published == names
     assert await each_outbox.is_empty()
 
@@ -82,9 +82,9 @@ async def test_refused_events_are_parked_and_delay_no_other(outbox: Outbox) -> N
     await outbox.emit_each(outbox.process(), [f"work_{number}" for number in range(8)], MS)
     outbox.clock.advance(GRACE)
     survivor = outbox.process("b")
-    assert await survivor.pump.sweep() == 6
+    assert await survivor.pump.publish_overdue_from_store() == 6
     assert outbox.bus.published == [f"work_{number}" for number in (0, 2, 3, 5, 6, 7)]
-    assert (await outbox.rows(), await survivor.pump.sweep()) == (0, 0)
+    assert (await outbox.rows(), await survivor.pump.publish_overdue_from_store()) == (0, 0)
     page = await outbox.parked.list()
     assert {(each.record.event.subject, each.record.tries) for each in page.items} == {("work_1", 1), ("work_4", 1)}
 
@@ -112,7 +112,7 @@ async def test_sweep_begins_at_the_end_of_the_last_one(outbox: Outbox) -> None:
     for seconds in range(20):
         await other.emit(*(f"work_{seconds}_{number}" for number in range(4)))
         outbox.clock.advance(SECOND)
-        await sweeper.sweep()
+        await sweeper.publish_overdue_from_store()
         start = None if seconds == 0 else epoch_micros(outbox.clock.now() - SECOND - MARGIN)
         assert set(map(lower_bound, store.take_queries())) == {start}
     assert len(outbox.bus.published) == 19 * 4  # the others are younger than the grace
@@ -125,26 +125,26 @@ async def test_sweep_continues_after_an_outage(outbox: Outbox) -> None:
     outbox.clock.advance(MARGIN)
     outbox.bus.down_after = 2
     with pytest.raises(BusUnavailable):
-        await sweeper.sweep()
+        await sweeper.publish_overdue_from_store()
     store.take_queries()
     outbox.bus.down_after = None
-    assert await sweeper.sweep() == 3
+    assert await sweeper.publish_overdue_from_store() == 3
     assert lower_bound(store.take_queries()[0]) == epoch_micros(START + 5 * SECOND)
     assert outbox.bus.published == names
 
 
 async def test_very_late_commit_is_swept_within_a_minute(outbox: Outbox) -> None:
     sweeper = outbox.process("b").pump
-    await sweeper.sweep()
+    await sweeper.publish_overdue_from_store()
     await outbox.process_behind(timedelta(hours=1)).emit("work_1")
-    assert await sweeper.sweep() == 0
+    assert await sweeper.publish_overdue_from_store() == 0
     outbox.clock.advance(FULL_SCAN_INTERVAL)
-    assert await sweeper.sweep() == 1
+    assert await sweeper.publish_overdue_from_store() == 1
 
 
 async def test_new_leader_sweeps_from_the_beginning(outbox: Outbox) -> None:
     pump = outbox.process("b").pump
-    await pump.sweep()
+    await pump.publish_overdue_from_store()
     await outbox.process_behind(timedelta(hours=1)).emit("work_1")
     async with running(pump.run()):
         await eventually_async(outbox.is_empty)

@@ -22,7 +22,7 @@ from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.forms import read_form
 from aex_runtime.pages.responses import redirect_to, render_page
 from aex_runtime.pages.sessions import AllowSession
-from aex_runtime.pages.sign_in import missing_page_route, site_routes
+from aex_runtime.pages.sign_in import not_found_page_route, site_routes
 from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import assemble
 from aex_runtime.settings import RuntimeSettings
@@ -101,7 +101,7 @@ def _routes(site: Site, saved: list[str]) -> APIRouter:
     async def fails(how: str, _count: Annotated[int, Query(alias="count")] = 0) -> Response:
         raise _FAILURES[how]
 
-    router.routes += missing_page_route(site).routes
+    router.routes += not_found_page_route(site).routes
     return router
 
 

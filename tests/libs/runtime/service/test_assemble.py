@@ -131,4 +131,4 @@ def test_free_space_is_required_where_content_is_in_the_data_directory(
     placed = {name: url.format(tmp_path) for name, url in urls.items()}
     parts = assemble("settlement", settings_in(tmp_path, **placed, min_free_bytes=str(1 << 62)), memory_backends())
     with pytest.raises(TemporarilyUnavailable, match="storage_low") if is_bounded else nullcontext():
-        parts.storage_bounds().require_free_space()
+        parts.storage_bounds().require_free_disk_space()

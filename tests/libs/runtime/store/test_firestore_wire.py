@@ -13,7 +13,7 @@ from aex_runtime.store.firestore_messages import (
     build_commit_request,
     build_query_request,
     decode_document,
-    find_start,
+    find_start_position,
 )
 from aex_runtime.store.port import Bound, Collection, Direction, Document, Fields, Index, Query, Scalar, Write
 
@@ -99,7 +99,7 @@ def test_checks_change_nothing() -> None:
 def test_cursor_is_sent_only_within_the_bounds(
     bounds: tuple[Bound, ...], direction: Direction, after: tuple[Scalar, str] | None, expected: object
 ) -> None:
-    assert find_start(Query(WORKS, {"state": "x"}, "due", direction, bounds, after)) == expected
+    assert find_start_position(Query(WORKS, {"state": "x"}, "due", direction, bounds, after)) == expected
 
 
 def test_order_ends_in_the_name_and_in_one_direction() -> None:

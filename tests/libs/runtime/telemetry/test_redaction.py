@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-from aex_runtime.logs import REDACTED, exception_chain, redact
+from aex_runtime.logs import REDACTED, exception_chain, redact_secrets_and_cut_texts
 
 JWT = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhY21lIn0.c2lnbmF0dXJl"
 
 
 def cleaned(**event: Any) -> dict[str, Any]:
-    return dict(redact(None, "info", {"event": "x", **event}))
+    return dict(redact_secrets_and_cut_texts(None, "info", {"event": "x", **event}))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_long_texts_are_cut_and_other_values_kept() -> None:
 
 
 def test_nan_and_infinity_become_text() -> None:
-    cleaned = redact(None, "critical", {"drift": float("nan"), "figures": [float("-inf"), 0.5]})
+    cleaned = redact_secrets_and_cut_texts(None, "critical", {"drift": float("nan"), "figures": [float("-inf"), 0.5]})
     assert cleaned == {"drift": "nan", "figures": ["-inf", 0.5]}
 
 

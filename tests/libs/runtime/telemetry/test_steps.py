@@ -21,7 +21,7 @@ from aex_runtime.telemetry import (
     trace_step,
 )
 from aex_runtime.tracing.sdk import create_recording_tracers
-from aex_runtime.tracing.spans import MessageSpans, extract_id_attributes, id_attributes
+from aex_runtime.tracing.spans import MessageSpans, build_span_attributes_of_ids, build_span_attributes_of_message_ids
 from tests.libs.runtime.background import START
 
 OWN, OF_CALLER = "1" * 32, "2" * 32
@@ -124,7 +124,7 @@ def test_callers_trace_continues_and_is_linked(recorded: Recorded) -> None:
 
 def test_front_ends_trace_is_left_for_the_subjects(recorded: Recorded) -> None:
     with (
-        continue_trace(CALLER, None, "request", recorded.tracers, joins=False),
+        continue_trace(CALLER, None, "request", recorded.tracers, work_belongs_to_trace=False),
         continue_caller_or_subject_trace(SUBJECT, "submit output"),
     ):
         assert running_trace() == OWN
@@ -208,13 +208,15 @@ def test_failed_publishing_fails_the_span_of_each_message(recorded: Recorded) ->
 
 
 def test_span_has_valid_ids_alone() -> None:
-    assert id_attributes("ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1") == {
+    assert build_span_attributes_of_ids(
+        "ctr_1", "att_2", None, 7, "ctr_" + "x" * 100, "ctr_a b", "canary", "bot_1"
+    ) == {
         "aex.contract_id": "ctr_1",
         "aex.attempt_id": "att_2",
     }
     nested = {"outcome": {"work_id": "work_1", "contract_id": "ctr_1"}, "attempt_id": "att_1"}
     expected = {"aex.work_id": "work_1", "aex.contract_id": "ctr_1", "aex.attempt_id": "att_1"}
-    assert extract_id_attributes("ctr_1", nested) == expected
+    assert build_span_attributes_of_message_ids("ctr_1", nested) == expected
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])

@@ -170,7 +170,7 @@ async def test_shutdown_ends_open_and_later_streams() -> None:
     async with listening(app) as follow:
         reader = follow(AGENT)
         await reader.frame()
-        app.state.open_streams.end_all()
+        app.state.open_streams.end_all_and_refuse_new()
         assert await reader.rest() == []
         later = follow(AGENT)
         assert await later.rest() == []
@@ -202,7 +202,7 @@ async def test_stuck_reader_is_disconnected_at_lifetime_or_shutdown(stops: bool)
         await grade(bench, "one two three")
         await reader.blocked.wait()
         if stops:
-            app.state.open_streams.end_all()
+            app.state.open_streams.end_all_and_refuse_new()
         with pytest.raises(ClientDisconnect):
             await reader.ended()
         assert await bench.deps.subscribers.count() == len(app.state.open_streams) == 0

@@ -13,8 +13,8 @@ from rich.progress import Progress
 from aex_cli.commands import DEFAULT_DIR, DataDir, create_command_group
 from aex_cli.suite.service_spec import MODULES, select_services
 from aex_runtime.bus.port import Bus
-from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
-from aex_runtime.commandline import UserError, write_json, write_line, write_rows
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings_and_configure_logging
+from aex_runtime.commandline import UserError, write_json_to_stdout, write_line_to_stdout, write_rows_to_stdout
 from aex_runtime.deadletters import DeadLetter, DeadLetters, NoSuchDeadLetter
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.table import iterate_items
@@ -97,14 +97,16 @@ def list_command(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array.")] = False,
 ) -> None:
     """List dead letters, newest first: service, topic, subject, reason and count, without contents."""
-    found = asyncio.run(list_dead_letters(read_suite_settings(data_dir), select_services(service), limit))
+    found = asyncio.run(
+        list_dead_letters(read_suite_settings_and_configure_logging(data_dir), select_services(service), limit)
+    )
     rows = [{"service": each.service} | each.dead_letter.model_dump(mode="json") for each in found]
     if as_json:
-        write_json(rows)
+        write_json_to_stdout(rows)
     elif rows or not Console().is_terminal:
-        write_rows(COLUMNS, rows)
+        write_rows_to_stdout(COLUMNS, rows)
     else:
-        write_line("no dead letters")
+        write_line_to_stdout("no dead letters")
 
 
 @app.command("replay", epilog="Example: `aex deadletters replay --all --service settlement`")
@@ -117,15 +119,15 @@ def replay_command(
     """Deliver dead letters again, only to the service whose handler failed. Remove the cause first."""
     if every == (letter is not None):
         raise UserError("name one dead letter, or --all", "see aex deadletters list")
-    settings = read_suite_settings(data_dir)
+    settings = read_suite_settings_and_configure_logging(data_dir)
     if letter is None:
         for each in select_services(service):
-            write_line(f"replayed {_replay_with_progress(settings, each)} to {each}")
+            write_line_to_stdout(f"replayed {_replay_with_progress(settings, each)} to {each}")
         return
     replayed = asyncio.run(replay_dead_letter(settings, select_services(service), letter))
     if replayed is None:
         raise UserError(f"there is no dead letter {letter}", "see aex deadletters list; it may have been replayed")
-    write_line(f"replayed {letter} to {replayed}")
+    write_line_to_stdout(f"replayed {letter} to {replayed}")
 
 
 def _replay_with_progress(settings: RuntimeSettings, service: str) -> int:

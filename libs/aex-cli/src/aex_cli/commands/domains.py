@@ -13,7 +13,7 @@ from aex_models.domains import Domain, ValueRange
 from aex_outcomes.config import InvalidConfig
 from aex_outcomes.science.domains.domain_file import read_domain_file
 from aex_outcomes.science.domains.registry import DomainRegistry
-from aex_runtime.commandline import UserError, write_json, write_line, write_rows
+from aex_runtime.commandline import UserError, write_json_to_stdout, write_line_to_stdout, write_rows_to_stdout
 
 app = create_command_group("List scientific domains, show one, check a domain file.")
 Folder = Annotated[Path | None, typer.Option(help="A folder of further domains, as the services use.")]
@@ -25,14 +25,14 @@ def list_command(folder: Folder = None, as_json: AsJson = False) -> None:
     """List all domains: the packaged ones and those of a folder."""
     registry = _load_registry(folder)
     if as_json:
-        write_json([project(each, Audience.CONSUMER) for each in registry.domains])
+        write_json_to_stdout([project(each, Audience.CONSUMER) for each in registry.domains])
         return
     columns = ("name", "aliases", "quantities", "description")
     cells = (
         [each.name, ", ".join(each.aliases), ", ".join(each.value_ranges), each.description]
         for each in registry.domains
     )
-    write_rows(columns, [dict(zip(columns, each, strict=True)) for each in cells])
+    write_rows_to_stdout(columns, [dict(zip(columns, each, strict=True)) for each in cells])
 
 
 @app.command("show", epilog="Example: `aex domains show bioinformatics/DMS`")
@@ -47,7 +47,7 @@ def show_command(
     if found is None:
         raise UserError(f"there is no domain {name!r}", f"choose one of {', '.join(registry.names)}")
     if as_json:
-        write_json(project(found, Audience.CONSUMER))
+        write_json_to_stdout(project(found, Audience.CONSUMER))
     else:
         _print_domain(found, create_report(Console()))
 
@@ -70,9 +70,9 @@ def check_command(
             others.with_domain(domain, str(file))
     except InvalidConfig as error:
         for path, problem in error.problems:
-            write_line(f"{path}: {problem}")
+            write_line_to_stdout(f"{path}: {problem}")
         raise typer.Exit(1) from None
-    write_line(f"valid: {domain.name}, {len(domain.value_ranges)} ranges, {len(domain.keywords)} keywords")
+    write_line_to_stdout(f"valid: {domain.name}, {len(domain.value_ranges)} ranges, {len(domain.keywords)} keywords")
 
 
 def _load_registry(folder: Path | None) -> DomainRegistry:

@@ -13,7 +13,7 @@ from aex_cli.report import Report, create_report
 from aex_models.audiences import Audience, project
 from aex_models.money import format_amount
 from aex_models.work import Quote, QuoteCase
-from aex_runtime.commandline import UserError, write_json
+from aex_runtime.commandline import UserError, write_json_to_stdout
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 
@@ -47,7 +47,7 @@ def lint(
     )
     validation = linted.validation
     if as_json:
-        write_json(project(validation, Audience.CONSUMER))
+        write_json_to_stdout(project(validation, Audience.CONSUMER))
     else:
         _print_findings(linted, create_report(Console()))
     raise typer.Exit(1 if validation.problems or (strict and validation.warnings) else 0)

@@ -14,8 +14,14 @@ from aex_cli.commands import DEFAULT_DIR, DataDir, create_command_group
 from aex_cli.suite.service_spec import MODULES, select_services
 from aex_runtime.blobs.port import BlobUnavailable
 from aex_runtime.bus.dataref import EventData
-from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
-from aex_runtime.commandline import CommandFailed, UserError, write_json, write_line, write_rows
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings_and_configure_logging
+from aex_runtime.commandline import (
+    CommandFailed,
+    UserError,
+    write_json_to_stdout,
+    write_line_to_stdout,
+    write_rows_to_stdout,
+)
 from aex_runtime.outbox_parked import NoSuchParkedEvent, ParkedEvent, ParkedEvents
 from aex_runtime.settings import RuntimeSettings
 from aex_runtime.store.table import Stored, iterate_items
@@ -42,13 +48,13 @@ def list_command(
     as_json: AsJson = False,
 ) -> None:
     """List parked events, newest first, without their data."""
-    rows = asyncio.run(_list_rows(read_suite_settings(data_dir), select_services(service), limit))
+    rows = asyncio.run(_list_rows(read_suite_settings_and_configure_logging(data_dir), select_services(service), limit))
     if as_json:
-        write_json(rows)
+        write_json_to_stdout(rows)
     elif rows or not Console().is_terminal:
-        write_rows(_COLUMNS, rows)
+        write_rows_to_stdout(_COLUMNS, rows)
     else:
-        write_line("no parked events")
+        write_line_to_stdout("no parked events")
 
 
 @app.command("show", epilog="Example: `aex outbox show evt_4f… --service settlement`")
@@ -62,8 +68,10 @@ def show_command(
     async def get(parked: ParkedEvents, _: EventData, event_id: str) -> Stored[ParkedEvent]:
         return await parked.get(event_id)
 
-    owner, found = asyncio.run(_apply_to_event(read_suite_settings(data_dir), select_services(service), event, get))
-    write_json(_row(owner, found))
+    owner, found = asyncio.run(
+        _apply_to_event(read_suite_settings_and_configure_logging(data_dir), select_services(service), event, get)
+    )
+    write_json_to_stdout(_row(owner, found))
 
 
 @app.command("replay", epilog="Example: `aex outbox replay --all --service settlement`")
@@ -110,13 +118,13 @@ def _apply_and_print(
     """Apply an action to one parked event, or to all of the chosen services, and print the result."""
     if every == (event is not None):
         raise UserError("name one event, or --all", "see aex outbox list")
-    settings, services = read_suite_settings(data_dir), select_services(service)
+    settings, services = read_suite_settings_and_configure_logging(data_dir), select_services(service)
     if event is None:
         for each in services:
-            write_line(f"{done} {asyncio.run(_apply_to_all_events(settings, each, action))} of {each}")
+            write_line_to_stdout(f"{done} {asyncio.run(_apply_to_all_events(settings, each, action))} of {each}")
         return
     owner, _ = asyncio.run(_apply_to_event(settings, services, event, action))
-    write_line(f"{done} {event} of {owner}")
+    write_line_to_stdout(f"{done} {event} of {owner}")
 
 
 async def _list_rows(settings: RuntimeSettings, services: Sequence[str], limit: int) -> list[Row]:

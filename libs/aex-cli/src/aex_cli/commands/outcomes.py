@@ -20,8 +20,8 @@ from aex_client import AexClient, AexError, Endpoints
 from aex_client.call import Call
 from aex_client.calls import export_outcomes, export_rollouts
 from aex_models.audiences import Audience
-from aex_runtime.command_backends import read_suite_settings
-from aex_runtime.commandline import CommandFailed, print_error, write_line
+from aex_runtime.command_backends import read_suite_settings_and_configure_logging
+from aex_runtime.commandline import CommandFailed, print_error, write_line_to_stdout
 
 app = create_command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
 
@@ -73,7 +73,7 @@ def export(
     filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     call = _CALLS[line_format](**filters, first_day=first_day, last_day=last_day)
     if not token:
-        read_suite_settings(data_dir)  # refuses a directory without data
+        read_suite_settings_and_configure_logging(data_dir)  # refuses a directory without data
         token = create_token_issuer(data_dir).mint("aex-outcomes-export", Audience.OPERATOR, ttl=timedelta(hours=1))
     try:
         with AexClient(Endpoints(url, url, url, url), token) as client:
@@ -84,7 +84,7 @@ def export(
     if out is None:
         print_error(f"{count} {noun}")  # stdout is only for the lines
     else:
-        write_line(f"{count} {noun} written to {out}")
+        write_line_to_stdout(f"{count} {noun} written to {out}")
 
 
 def _write(lines: Iterator[bytes], out: Path | None) -> int:

@@ -14,7 +14,7 @@ from aex_models.audiences import Audience
 from aex_models.frozen import Identifier
 from aex_runtime.clock import WallClock
 from aex_runtime.command_backends import read_settings
-from aex_runtime.commandline import UserError, write_line
+from aex_runtime.commandline import UserError, write_line_to_stdout
 from aex_runtime.identity.local_key import LocalKey, UnsafeKey, load_key_file, load_or_create_key
 from aex_runtime.identity.tokens import LocalIssuer
 from aex_runtime.ids import RandomIds
@@ -76,7 +76,7 @@ def token(
         )
     organisation = None if org is None else _check_name("--org", org)
     issuer = create_token_issuer(data_dir)
-    write_line(issuer.mint(_check_name("--sub", sub), role, org=organisation, ttl=parse_duration(ttl)))
+    write_line_to_stdout(issuer.mint(_check_name("--sub", sub), role, org=organisation, ttl=parse_duration(ttl)))
 
 
 def _check_name(option: str, name: str) -> str:

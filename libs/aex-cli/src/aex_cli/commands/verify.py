@@ -20,7 +20,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.metric_names import is_custom_metric
 from aex_outcomes.submission.verify_request import Trial
-from aex_runtime.commandline import UserError, print_error, write_json
+from aex_runtime.commandline import UserError, print_error, write_json_to_stdout
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 JOB = "aex_outcomes.engine.job:verify_candidate"
@@ -85,7 +85,9 @@ def verify(
     result = named_verifier.apply_ruling(engine_result, ruling, request)
     if as_json:
         projected = project(result, Audience.CONSUMER, Disclosure(output=True))
-        write_json(projected | ({"verifier": ruling_to_json(str(request.policy.verifier), ruling)} if ruling else {}))
+        write_json_to_stdout(
+            projected | ({"verifier": ruling_to_json(str(request.policy.verifier), ruling)} if ruling else {})
+        )
     else:
         report = create_report(Console())
         _print_verdict(request, engine_result, result, ruling, report)

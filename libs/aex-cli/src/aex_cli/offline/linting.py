@@ -57,7 +57,7 @@ def lint_files(
     known = {name: value for name, value in fields.items() if name in WorkSubmission.model_fields}
     body = {**_ASSUMED, **known, CRITERIA: criteria_value}
     verifiers = _known_verifiers(known, catalog, only_known_verifiers=only_known_verifiers)
-    checked = check_submission(body, catalog, verifiers=verifiers, reviewer=True, uploaded=False)
+    checked = check_submission(body, catalog, verifiers=verifiers, has_reviewer=True, needs_upload=False)
     relevant = [each for each in checked.problems if work_document or each.code not in _NEEDS_WORK]
     problems = (*find_unknown_fields(fields), *relevant)
     if problems:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from aex_cli.suite.service_spec import ServiceSpec
-from aex_runtime.commandline import write_line
+from aex_runtime.commandline import write_line_to_stdout
 
 _POLL_S = 0.1
 _TIMEOUT_S = 5.0
@@ -64,7 +64,7 @@ def print_ready_line(specs: Sequence[ServiceSpec], root: Path, start_seconds: fl
     console = Console()
     if console.is_terminal:
         _print_banner(console, specs, root, start_seconds)
-    write_line(" ".join(["ready", *(f"{spec.label}={spec.url}" for spec in specs)]))
+    write_line_to_stdout(" ".join(["ready", *(f"{spec.label}={spec.url}" for spec in specs)]))
 
 
 def _print_banner(console: Console, specs: Sequence[ServiceSpec], root: Path, seconds: float) -> None:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from aex_outcomes.confinement import frames
 from aex_outcomes.confinement.settings import Setup
@@ -137,18 +137,26 @@ class _Greeting:
             self.body.exception()  # retrieved: a cancelled `start_worker` does not await it
 
 
+class StartedWorker(NamedTuple):
+    """Worker process that is ready for jobs."""
+
+    process: WorkerProcess
+    missing_confinement: tuple[str, ...]
+    """Names of the confinement steps that its system lacks."""
+
+
 async def start_worker(
     setup: Setup, max_answer_bytes: int, listener: WorkerListener, timeout_s: float
-) -> tuple[WorkerProcess, tuple[str, ...]]:
+) -> StartedWorker:
     """Start a worker process and wait until it has imported its jobs and confined itself.
 
-    Returns it with the names of the confinement steps that its system lacks. Raises `StartFailed`, also if it is not
-    ready after `timeout_s`. No process remains after an error or a cancellation.
+    Raises `StartFailed`, also if it is not ready after `timeout_s`. No process remains after an error or a
+    cancellation.
     """
     greeting = _Greeting()
     child = await _spawn(max_answer_bytes, greeting)
     try:
-        child.send(frames.encode(dataclasses.asdict(setup)))
+        child.send(frames.encode_json(dataclasses.asdict(setup)))
         async with asyncio.timeout(timeout_s):
             missing = _read_greeting(await greeting.body)
     except BaseException as error:
@@ -158,7 +166,7 @@ async def start_worker(
         raise
     child.jobs = 0
     child.listener = listener
-    return child, missing
+    return StartedWorker(child, missing)
 
 
 async def _spawn(max_answer_bytes: int, listener: WorkerListener) -> WorkerProcess:
@@ -210,7 +218,7 @@ def _execute(descriptor: int) -> subprocess.Popen[bytes]:
 
 def _read_greeting(body: bytes) -> tuple[str, ...]:
     try:
-        match frames.decode(body):
+        match frames.decode_untrusted_json(body):
             case {"ready": True, "missing": [*missing]}:
                 return tuple(map(str, missing))
             case {"failed": {"kind": str(kind), "message": str(message)}}:

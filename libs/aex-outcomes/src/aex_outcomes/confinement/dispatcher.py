@@ -77,7 +77,7 @@ class Dispatcher:
             raise PoolBusy(f"{len(self.waiting)} jobs wait already, which is the limit")
         self.waiting.put(queue, assignment)
         self._assign()
-        self.workers.start_missing()
+        self.workers.start_missing_workers()
 
     async def close(self) -> None:
         """Fail all jobs with `PoolClosed`, and kill all workers and wait for their ends."""
@@ -121,7 +121,7 @@ class Dispatcher:
 
     def _assign(self) -> None:
         while len(self.waiting) and self._has_idle_worker():
-            assignment, child = self.waiting.take(), self._idle.pop()
+            assignment, child = self.waiting.take_next(), self._idle.pop()
             time_limit_s = assignment.timeout_s + self._grace_s
             deadline = asyncio.get_running_loop().call_later(time_limit_s, self._expire, child)
             self.busy[child] = RunningJob(assignment, deadline, read_cpu_seconds(child.pid))

@@ -20,14 +20,14 @@ _NODE = 8
 
 
 async def encode_without_blocking(value: dict[str, Any]) -> bytes:
-    """Encode a JSON object to the bytes of `frames.encode`; a large one in a thread, by short calls."""
+    """Encode a JSON object to the bytes of `frames.encode_json`; a large one in a thread, by short calls."""
     if not _is_large(value):
-        return frames.encode(value)
+        return frames.encode_json(value)
     return await asyncio.to_thread(encode_in_pieces, value)
 
 
 def encode_in_pieces(value: Any) -> bytes:
-    """Encode a JSON value to the bytes of `frames.encode`, by several short calls.
+    """Encode a JSON value to the bytes of `frames.encode_json`, by several short calls.
 
     Each call encodes about `INLINE_BYTES`, so that other threads can run between them.
     """
@@ -60,10 +60,10 @@ def _encode_pieces(value: Any) -> Iterator[bytes]:
     elif isinstance(value, str):
         yield b'"'
         for start in range(0, len(value), INLINE_BYTES):
-            yield frames.encode(value[start : start + INLINE_BYTES])[1:-1]
+            yield frames.encode_json(value[start : start + INLINE_BYTES])[1:-1]
         yield b'"'
     else:
-        yield frames.encode(value)
+        yield frames.encode_json(value)
 
 
 def _join(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -> Iterator[bytes]:
@@ -78,14 +78,14 @@ def _join(opening: bytes, pieces: Iterable[Iterable[bytes]], closing: bytes) -> 
 def _encode_members(group: list[tuple[str, Any]]) -> Iterable[bytes]:
     key, value = group[0]
     if len(group) == 1 and _is_large(value):
-        return chain([frames.encode(key), b":"], _encode_pieces(value))
-    return [frames.encode(dict(group))[1:-1]]
+        return chain([frames.encode_json(key), b":"], _encode_pieces(value))
+    return [frames.encode_json(dict(group))[1:-1]]
 
 
 def _encode_items(group: list[Any]) -> Iterable[bytes]:
     if len(group) == 1 and _is_large(group[0]):
         return _encode_pieces(group[0])
-    return [frames.encode(group)[1:-1]]
+    return [frames.encode_json(group)[1:-1]]
 
 
 def _is_large(value: Any) -> bool:

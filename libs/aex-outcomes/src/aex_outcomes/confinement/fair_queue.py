@@ -28,7 +28,7 @@ class FairQueue(Generic[T]):
         self._queues.setdefault(queue, deque()).append(item)
         self._length += 1
 
-    def can_admit(self, queue: str) -> bool:
+    def has_space_by_displacing(self, queue: str) -> bool:
         """Return True if there is space for an item of the named queue, or another may be displaced for it.
 
         An item is displaced only if its queue would still be at least as long as the named one.
@@ -37,7 +37,7 @@ class FairQueue(Generic[T]):
             return not self.is_full
         return len(self._queues[self._longest()]) > len(self._queues.get(queue, ())) + 1
 
-    def displace_newest_if_full(self) -> T | None:
+    def remove_newest_of_longest_if_full(self) -> T | None:
         """Remove and return the newest item of the longest named queue if the limit is reached, else None."""
         if not self.is_full or not self._queues:
             return None
@@ -46,7 +46,7 @@ class FairQueue(Generic[T]):
         self._forget(longest)
         return item
 
-    def take(self, accepts: Callable[[str], bool] = lambda _: True) -> T:
+    def take_next(self, accepts: Callable[[str], bool] = lambda _: True) -> T:
         """Remove and return the next item of those named queues for which `accepts` returns True.
 
         Its queue then comes last. Raises `KeyError` if there is no such item.
@@ -59,7 +59,7 @@ class FairQueue(Generic[T]):
         self._forget(queue)
         return item
 
-    def withdraw(self, queue: str, item: T) -> bool:
+    def remove_if_waiting(self, queue: str, item: T) -> bool:
         """Remove an item before its turn; return False if it is not in the queue."""
         items = self._queues.get(queue)
         if items is None or item not in items:
@@ -70,7 +70,7 @@ class FairQueue(Generic[T]):
 
     def drain(self) -> list[T]:
         """Remove and return all items, in the order in which they would have been served."""
-        return [self.take() for _ in range(self._length)]
+        return [self.take_next() for _ in range(self._length)]
 
     def _longest(self) -> str:
         return max(self._queues, key=lambda queue: len(self._queues[queue]))

@@ -23,7 +23,7 @@ class BrokenFrame(ValueError):
     """Error for bytes that no honest worker sends."""
 
 
-def encode(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """Encode a value as compact JSON in UTF-8.
 
     Raises `ValueError` or `TypeError` for NaN, infinities, lone surrogates, cycles and values that are not JSON.
@@ -42,7 +42,7 @@ def parse_length_prefix(prefix: bytes | bytearray | memoryview) -> int:
     return length
 
 
-def decode(body: bytes) -> Any:
+def decode_untrusted_json(body: bytes) -> Any:
     """Decode the JSON of a worker that may be hostile.
 
     Raises `BrokenFrame` for anything but strict JSON. NaN, infinities, integers beyond ±(2^53 − 1), repeated keys, lone
@@ -126,7 +126,7 @@ class JobAnswer:
 
 def decode_answer(body: bytes) -> JobAnswer:
     """Decode a worker's answer to a job. Raises `BrokenFrame` for one that no honest worker sends."""
-    answer = decode(body)
+    answer = decode_untrusted_json(body)
     if isinstance(answer, dict):
         retire = answer.get("retire")
         if answer.keys() == _RESULT and isinstance(answer["result"], dict) and isinstance(retire, bool):

@@ -136,7 +136,7 @@ class WorkerPool:
         try:
             return await result
         except asyncio.CancelledError:
-            self._dispatcher.waiting.withdraw(queue, assignment)
+            self._dispatcher.waiting.remove_if_waiting(queue, assignment)
             raise
         except (JobTimeout, JobCrashed, WorkersUnavailable) as error:
             _log.warning("confined_job_crashed", job=job, kind=type(error).__name__, reason=str(error))

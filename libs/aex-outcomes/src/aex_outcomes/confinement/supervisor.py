@@ -76,7 +76,7 @@ class WorkerSupervisor:
                 raise WorkersUnavailable(str(error)) from error
             raise
 
-    def start_missing(self) -> None:
+    def start_missing_workers(self) -> None:
         """Start as many workers as are missing, in the background; failed starts are retried after pauses."""
         missing = self._spec.number - len(self._alive) - len(self._starting)
         for _ in range(0 if self._closed else missing):
@@ -89,7 +89,7 @@ class WorkerSupervisor:
         reaping = asyncio.create_task(child.reap())
         self._reapings.add(reaping)
         reaping.add_done_callback(self._reapings.discard)
-        self.start_missing()
+        self.start_missing_workers()
         return reaping
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ Job = Callable[[dict[str, Any]], Any]
 """Function that takes the payload and returns a JSON object; may be a coroutine function."""
 
 _MESSAGE_CHARACTERS = 2_000
-_OUT_OF_MEMORY = frames.encode({"memory": True, "retire": True})
+_OUT_OF_MEMORY = frames.encode_json({"memory": True, "retire": True})
 
 
 def main(descriptor: int, parent_pid: int) -> None:
@@ -40,9 +40,9 @@ def main(descriptor: int, parent_pid: int) -> None:
             gc.freeze()  # warm objects live as long as the worker: no collection visits them
             missing = lock_down(setup.confinement, parent_pid)
         except Exception as error:  # noqa: BLE001 any error is sent to the pool, and the worker ends
-            connection.sendall(frames.add_length_prefix(frames.encode({"failed": _error_fields(error)})))
+            connection.sendall(frames.add_length_prefix(frames.encode_json({"failed": _error_fields(error)})))
             return
-        connection.sendall(frames.add_length_prefix(frames.encode({"ready": True, "missing": missing})))
+        connection.sendall(frames.add_length_prefix(frames.encode_json({"ready": True, "missing": missing})))
         serve_requests(incoming, connection, jobs, memory)
 
 
@@ -101,11 +101,11 @@ def run_job(job: Job, payload: dict[str, Any], memory: MemoryWatch) -> bytes:
             result = importlib.import_module("asyncio").run(result)
         if not isinstance(result, dict):
             raise TypeError(f"a job returns a dict, not {type(result).__name__}")  # noqa: TRY301 one way out for all
-        return frames.encode({"result": result, "retire": memory.is_above_limit()})
+        return frames.encode_json({"result": result, "retire": memory.is_above_limit()})
     except MemoryError:
         return _OUT_OF_MEMORY  # encoded beforehand: no memory is left to encode it
     except BaseException as error:  # noqa: BLE001 SystemExit and its like are the job's too, not the worker's
-        return frames.encode({"error": _error_fields(error), "retire": memory.is_above_limit()})
+        return frames.encode_json({"error": _error_fields(error), "retire": memory.is_above_limit()})
 
 
 def _error_fields(error: BaseException) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from aex_models.catalog import MetricEntry
 from aex_models.criteria import Scale, SuccessCriterion
@@ -47,17 +47,24 @@ def to_fraction_if_custom_percent(criterion: SuccessCriterion, value: Any) -> An
     )
 
 
-def find_value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> tuple[str, str] | None:
-    """Return code and message of the problem if metric type or catalogue rule the value out, else None."""
+class ValueProblem(NamedTuple):
+    """Reason why a criterion cannot use a value."""
+
+    code: str
+    message: str
+
+
+def find_value_problem(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> ValueProblem | None:
+    """Return a problem if the metric's type or its catalogue entry rules the value out, else None."""
     if is_boolean_criterion(criterion):
-        return None if isinstance(value, bool) else ("not_a_boolean", "expected true or false")
+        return None if isinstance(value, bool) else ValueProblem("not_a_boolean", "expected true or false")
     if not is_finite_number(value):
-        return ("not_a_number", "expected a finite number")
+        return ValueProblem("not_a_number", "expected a finite number")
     if criterion.metric_type is MetricType.COUNT and not is_integral_number(value):
-        return ("out_of_range", "expected a whole number")
+        return ValueProblem("out_of_range", "expected a whole number")
     for bounds in (_TYPE_BOUNDS.get(criterion.metric_type, (None, None)), entry.range):
         if not is_within(value, bounds):
-            return ("out_of_range", f"{value} is not {_describe_bounds(bounds)}")
+            return ValueProblem("out_of_range", f"{value} is not {_describe_bounds(bounds)}")
     return None
 
 
@@ -146,5 +153,7 @@ def _error(criterion: SuccessCriterion, reading: Reading, value: Any, entry: Met
     if problem is None:
         return None
     if is_custom_metric(criterion.metric):  # the consumer's code computed it: not the agent's fault
-        return CriterionError(code=CUSTOM_METRIC_FAILED, message=f"{problem[0]}: {problem[1]}", fault=Fault.PLATFORM)
-    return CriterionError(code=problem[0], message=problem[1])
+        return CriterionError(
+            code=CUSTOM_METRIC_FAILED, message=f"{problem.code}: {problem.message}", fault=Fault.PLATFORM
+        )
+    return CriterionError(code=problem.code, message=problem.message)

@@ -12,7 +12,13 @@ from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
 from aex_models.results import CriterionError, Provenance
 from aex_outcomes.catalog import Catalog, is_absent, supplied_evaluation
-from aex_outcomes.extractors.protocol import AgentFault, MetricExtractor, PlatformFault, Sourced, restrict_to_metrics
+from aex_outcomes.extractors.protocol import (
+    AgentFault,
+    MetricExtractor,
+    PlatformFault,
+    Sourced,
+    restrict_to_metrics_if_supported,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +107,11 @@ class ResultCache:
         entry = self._entries.get(key) if key else None
         return entry[1] if entry is not None and self._monotonic() - entry[0] < self._ttl_s else None
 
-    def put(self, key: str | None, found: Mapping[str, Any]) -> None:
+    def put(self, key: str | None, readings: Mapping[str, Any]) -> None:
         """Store readings under the key, and drop the oldest beyond the limit; does nothing if the key is None."""
         if key is None:
             return
-        self._entries[key] = (self._monotonic(), found)
+        self._entries[key] = (self._monotonic(), readings)
         self._entries.move_to_end(key)
         if len(self._entries) > _MAX_CACHED:
             self._entries.popitem(last=False)
@@ -187,7 +193,7 @@ async def _extract(
     if not type(extractor).__module__.startswith("aex_outcomes."):
         # Foreign extractors may modify their arguments; the next extractor must not see that.
         task_input, output, metadata = copy.deepcopy((dict(task_input), output, dict(metadata)))
-    found = await restrict_to_metrics(extractor, metrics).extract(task_input, output, metadata)
+    found = await restrict_to_metrics_if_supported(extractor, metrics).extract(task_input, output, metadata)
     if not isinstance(found, Mapping):
         raise TypeError(f"extract returned {type(found).__name__}, not a mapping")
     return found

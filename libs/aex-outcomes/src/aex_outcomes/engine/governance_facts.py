@@ -71,15 +71,15 @@ def _words(text: str) -> list[str]:
 
 
 def collect_candidate_facts(
-    case: VerificationInput, readings: Sequence[Reading], measure: TextQualityExtractor
+    case: VerificationInput, readings: Sequence[Reading], text_extractor: TextQualityExtractor
 ) -> CandidateFacts:
     """Return the facts about a candidate for governance.
 
-    `readings`: those of the criteria, in their order. `measure`: extractor of text metrics, which decides where the
-    output's text is and computes its similarity to references.
+    `readings`: those of the criteria, in their order. `text_extractor` decides where the output's text is and computes
+    its similarity to references.
     """
-    measured = _text(case.work_output, measure)
-    text = main_text(case.work_output, measured, measure.max_text_length)
+    measured = _text(case.work_output, text_extractor)
+    text = main_text(case.work_output, measured, text_extractor.max_text_length)
     extracted = {
         criterion.metric: reading.value if isinstance(reading.value, bool) or is_finite_number(reading.value) else None
         for criterion, reading in zip(case.criteria, readings, strict=True)
@@ -97,15 +97,17 @@ def collect_candidate_facts(
         other_text=collect_reasoning_and_other_text(case.work_output, text, MAX_TEXT, case.reasoning),
         structured_form=form,
         similarities=output_similarities(form or text, case.earlier, text_is_measured=by_text) if case.earlier else {},
-        reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, measure),
-        keyword_stats=_most_keywords(dict.fromkeys(texts), case, measure),
+        reference_similarity=_reference_similarity(dict.fromkeys(texts), case, extracted, measured, text_extractor),
+        keyword_stats=_most_keywords(dict.fromkeys(texts), case, text_extractor),
     )
 
 
-def _text(output: Any, measure: TextQualityExtractor) -> str | None:
+def _text(output: Any, text_extractor: TextQualityExtractor) -> str | None:
     """Return the text that text metrics measure, or the output itself if it is a string; else None."""
     try:
-        return read_text(output, "" if isinstance(output, str) else measure.text_pointer, measure.max_text_length)
+        return read_text(
+            output, "" if isinstance(output, str) else text_extractor.text_pointer, text_extractor.max_text_length
+        )
     except AgentFault:
         return None
 
@@ -123,10 +125,10 @@ def _reference_similarity(
     case: VerificationInput,
     extracted: Mapping[str, Any],
     measured: str | None,
-    measure: TextQualityExtractor,
+    text_extractor: TextQualityExtractor,
 ) -> ReferenceSimilarity | None:
     """Return each figure of similarity to the secret references, the greatest of any text; None if none."""
-    found = [_similarity(each, case, extracted if each == measured else {}, measure) for each in texts]
+    found = [_similarity(each, case, extracted if each == measured else {}, text_extractor) for each in texts]
     figures = [each.model_dump() for each in found if each is not None]
     if not figures:
         return None
@@ -136,7 +138,9 @@ def _reference_similarity(
     )
 
 
-def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQualityExtractor) -> KeywordStats | None:
+def _most_keywords(
+    texts: Iterable[str], case: VerificationInput, text_extractor: TextQualityExtractor
+) -> KeywordStats | None:
     """Return statistics of the required terms in the first text that has any, else in the first text.
 
     None if no terms are required or there is no text.
@@ -146,44 +150,46 @@ def _most_keywords(texts: Iterable[str], case: VerificationInput, measure: TextQ
         terms += supplied_evaluation(criterion).get("required_keywords", ())
     if not terms:
         return None
-    limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
+    limit = MAX_NORMALIZED_GROWTH * text_extractor.max_text_length
     found = [_keyword_stats(each, terms, limit) for each in texts]
     return next((each for each in found if each.found), found[0] if found else None)
 
 
 def _similarity(
-    text: str, case: VerificationInput, extracted: Mapping[str, Any], measure: TextQualityExtractor
+    text: str, case: VerificationInput, extracted: Mapping[str, Any], text_extractor: TextQualityExtractor
 ) -> ReferenceSimilarity | None:
     """Return the text's similarity to the secret references; None if there are none or they are too long.
 
     If the similarity to all references is low, it is returned without finding out which of them are secret.
     """
     references = read_references(case.input_with_evaluation)
-    if not references or sum(map(len, references)) > measure.max_text_length:
+    if not references or sum(map(len, references)) > text_extractor.max_text_length:
         return None
-    found = _similarity_figures(text, references, extracted, measure)
+    found = _similarity_figures(text, references, extracted, text_extractor)
     if max(found.rouge_l or 0.0, found.bleu or 0.0, found.likeness or 0.0) < _MIN_SIMILARITY:
         return found
     secret = secret_references(references, case.work_input)
     if len(secret) == len(references):
         return found
-    return _similarity_figures(text, secret, {}, measure) if secret else None
+    return _similarity_figures(text, secret, {}, text_extractor) if secret else None
 
 
 def _similarity_figures(
-    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], measure: TextQualityExtractor
+    text: str, references: tuple[str, ...], extracted: Mapping[str, Any], text_extractor: TextQualityExtractor
 ) -> ReferenceSimilarity:
     rouge_l, bleu = extracted.get("rougeL"), extracted.get("bleu_score")
     return ReferenceSimilarity(
-        rouge_l=measure.rouge(text, references, ["rougeL"], truncate=True)["rougeL"] if rouge_l is None else rouge_l,
-        bleu=measure.bleu(text, references) if bleu is None else bleu,
-        likeness=_word_similarity(text, references, measure),
+        rouge_l=text_extractor.rouge(text, references, ["rougeL"], truncate=True)["rougeL"]
+        if rouge_l is None
+        else rouge_l,
+        bleu=text_extractor.bleu(text, references) if bleu is None else bleu,
+        likeness=_word_similarity(text, references, text_extractor),
     )
 
 
-def _word_similarity(text: str, references: tuple[str, ...], measure: TextQualityExtractor) -> float:
+def _word_similarity(text: str, references: tuple[str, ...], text_extractor: TextQualityExtractor) -> float:
     """Return the similarity by words; of a text that normalisation makes too long, of its beginning."""
-    limit = MAX_NORMALIZED_GROWTH * measure.max_text_length
+    limit = MAX_NORMALIZED_GROWTH * text_extractor.max_text_length
     prepared = [ReferenceWords.parse(each[:MAX_TEXT]) for each in references]
     try:
         words = split_words(text, limit)

@@ -26,38 +26,37 @@ _MARKED = (
 """Characters of data, of chat templates and of hidden text, and long runs as of Base64."""
 
 
-def main_text(output: Any, text: str | None, cut_at: int) -> str | None:
-    """Return the output's text, or all its strings if the text is missing or a decoy.
+def main_text(output: Any, extracted_text: str | None, cut_at_chars: int) -> str | None:
+    """Return the extracted text, or all strings of the output if that text is missing or a decoy.
 
-    A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `cut_at` code points, and
-    their lone surrogates become question marks. None if the output has no string.
+    A text is a decoy if most words of the output are elsewhere. Joined strings are cut at `cut_at_chars` code points,
+    and their lone surrogates become question marks. None if the output has no string.
     """
-    if text and isinstance(output, str):
-        return text
-    if text:
+    if extracted_text and isinstance(output, str):
+        return extracted_text
+    if extracted_text:
         strings = dict.fromkeys(_strings(output))
-        elsewhere = sum(_words(each) for each in strings if each != text)
-        if not elsewhere or _words(text, least=0) >= _DECOY * elsewhere:
-            return text
-    return join_nested_strings(output)[:cut_at].encode("utf-8", "replace").decode() or text
+        elsewhere = sum(_words(each) for each in strings if each != extracted_text)
+        if not elsewhere or _words(extracted_text, least=0) >= _DECOY * elsewhere:
+            return extracted_text
+    return join_nested_strings(output)[:cut_at_chars].encode("utf-8", "replace").decode() or extracted_text
 
 
 def collect_reasoning_and_other_text(
-    output: Any, main: str | None, main_read: int, reasoning: str | None
+    output: Any, main: str | None, main_chars_left_out: int, reasoning: str | None
 ) -> str | None:
     """Return the reasoning and the output's strings beside its main text, one per line, each once.
 
-    `main`: result of `main_text`, of which the first `main_read` code points are left out, because they are read
-    elsewhere. A long result is reduced to its
-    beginning, its end and different lines of its middle, so that repeated padding hides nothing. None if it would be
-    empty.
+    `main`: result of `main_text`, of which the first `main_chars_left_out` code points are left out, because they are
+    read elsewhere. A long result is reduced to its beginning, its end and different lines of its middle, so that
+    repeated padding hides nothing. None if it would be empty.
     """
     strings = dict.fromkeys(_strings(output))
     if main is not None and main in strings:
         strings.pop(main)
-        strings[main[main_read:]] = None
+        strings[main[main_chars_left_out:]] = None
     elif main is not None:
-        strings = {join_nested_strings(output)[main_read:]: None}
+        strings = {join_nested_strings(output)[main_chars_left_out:]: None}
     rest = "\n".join(filter(None, strings))
     thoughts = _shorten(reasoning or "", MAX_OTHER // 2)
     text = "\n".join(filter(None, (thoughts, _shorten(rest, MAX_OTHER - 1 - len(thoughts)))))

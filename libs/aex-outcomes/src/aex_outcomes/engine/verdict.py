@@ -48,7 +48,7 @@ class CriteriaWeights:
             minimum=_exact_fraction(format_as_written(criteria.minimum_weighted_score)),
         )
 
-    def weighted_share(self, met: Sequence[bool]) -> Fraction:
+    def met_weight_share(self, met: Sequence[bool]) -> Fraction:
         """Return the weight of the met criteria divided by the weight of all, exactly.
 
         `met`: for each criterion, true if it is met; a criterion with an error is not.
@@ -65,7 +65,7 @@ class CriteriaWeights:
             return False
         if self.aggregation is Aggregation.ANY:
             return any(met)
-        return self.aggregation is Aggregation.ALL or self.weighted_share(met) >= self.minimum
+        return self.aggregation is Aggregation.ALL or self.met_weight_share(met) >= self.minimum
 
 
 @lru_cache(maxsize=1_024)  # each verdict on a work has the same weights
@@ -103,7 +103,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
     policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
     is_indeterminate = verdict is Verdict.INDETERMINATE
     if criteria is not None:
-        score = float(CriteriaWeights.from_criteria(criteria).weighted_share([each.met for each in results]))
+        score = float(CriteriaWeights.from_criteria(criteria).met_weight_share([each.met for each in results]))
     else:  # for trainers that read scores
         score = 1.0 if case.science is None or case.science.passed else 0.0
     return VerificationResult(

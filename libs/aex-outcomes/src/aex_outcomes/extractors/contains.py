@@ -26,7 +26,7 @@ from aex_outcomes.kernels.schemas import (
     InvalidSchema,
     Validator,
     compile_schema,
-    conforms,
+    conforms_to_schema,
     serialize_schema,
 )
 
@@ -85,7 +85,9 @@ class ContainsExtractor:
         schema = self._data(task_input, "matches_schema", "output_schema")
         if isinstance(schema, Mapping):
             try:
-                metrics["matches_schema"] = conforms(self._compile_schema(serialize_schema(schema)), task_output)
+                metrics["matches_schema"] = conforms_to_schema(
+                    self._compile_schema(serialize_schema(schema)), task_output
+                )
             except InvalidInstance as error:
                 metrics["matches_schema"] = AgentFault("not_json", f"the output is {error}")
         fields = self._data(task_input, "has_required_fields", "required_fields")

@@ -73,7 +73,7 @@ class MetricExtractor(Protocol):
         ...
 
 
-def restrict_to_metrics(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
+def restrict_to_metrics_if_supported(extractor: Any, metrics: frozenset[str]) -> MetricExtractor:
     """Return an extractor of these metrics alone if it has `for_metrics`, else the extractor itself."""
     restricted: MetricExtractor = extractor.for_metrics(metrics) if hasattr(extractor, "for_metrics") else extractor
     return restricted

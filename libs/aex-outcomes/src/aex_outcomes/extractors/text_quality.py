@@ -88,11 +88,11 @@ class TextQualityExtractor:
     """Metrics to compute; None for all. Lengths are always computed."""
     _prepare_rouge: Callable[..., list[RougeReference]] = field(
         default_factory=lambda: lru_cache(_PREPARED)(
-            lambda references, types: [RougeReference.prepare(each, types) for each in references]
+            lambda references, types: [RougeReference.from_text(each, types) for each in references]
         )
     )
     _prepare_bleu: Callable[..., BleuReference] = field(
-        default_factory=lambda: lru_cache(_PREPARED)(BleuReference.prepare)
+        default_factory=lambda: lru_cache(_PREPARED)(BleuReference.from_texts)
     )
     version = "2"
 

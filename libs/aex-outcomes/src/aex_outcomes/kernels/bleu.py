@@ -106,7 +106,7 @@ class BleuReference:
     """Number of tokens of each reference."""
 
     @classmethod
-    def prepare(cls, texts: Sequence[str]) -> "BleuReference":
+    def from_texts(cls, texts: Sequence[str]) -> "BleuReference":
         """Tokenise and count the texts of one or more references."""
         tokenised = [tokenize_13a(text) for text in texts]
         counts = {order: merge_max_counts([Counter(ngrams(tokens, order)) for tokens in tokenised]) for order in ORDERS}

@@ -16,9 +16,9 @@ from aex_outcomes.kernels.normalization import (
     UNSPACED_CHARACTER,
     distinct_characters,
     is_combining_mark,
-    non_word_characters,
     normalize,
     replace_characters,
+    select_non_word_characters,
     strip_invisible,
 )
 
@@ -134,7 +134,7 @@ def _segments(text: str, allowed_length: int | None) -> list[list[str]]:
 def _separate(plain: str) -> str:
     """Put separators around each character that is a token alone, such as punctuation or a CJK character."""
     characters = distinct_characters(plain)
-    alone = [each for each in non_word_characters(characters) if each != "\n" and not is_combining_mark(each)]
+    alone = [each for each in select_non_word_characters(characters) if each != "\n" and not is_combining_mark(each)]
     alone += UNSPACED_CHARACTER.findall(characters)
     return replace_characters(plain, {each: f"{_OPEN}{each}{_OPEN}" for each in alone})
 

@@ -58,10 +58,12 @@ def _stream_safe(text: str) -> str:
 
 def strip_invisible(text: str) -> str:
     """Drop invisible format characters, and replace control characters other than line feeds by blanks."""
-    return replace_characters(text, find_invisible_replacements(non_word_characters(distinct_characters(text))))
+    return replace_characters(
+        text, map_invisible_to_replacements(select_non_word_characters(distinct_characters(text)))
+    )
 
 
-def find_invisible_replacements(characters: Iterable[str]) -> dict[str, str]:
+def map_invisible_to_replacements(characters: Iterable[str]) -> dict[str, str]:
     """Return the replacement of each invisible one of these characters; line feeds are left out.
 
     Format characters are replaced by nothing, control characters by a blank.
@@ -70,7 +72,7 @@ def find_invisible_replacements(characters: Iterable[str]) -> dict[str, str]:
     return {each: _INVISIBLE[kind] for each, kind in kinds.items() if kind in _INVISIBLE}
 
 
-def non_word_characters(characters: str) -> list[str]:
+def select_non_word_characters(characters: str) -> list[str]:
     """Return those of the characters that are no letter, digit or underscore."""
     return _NON_LETTER.findall(characters)
 
@@ -139,7 +141,9 @@ def split_clauses(text: str) -> list[list[str]]:
 def _separate_words(text: str) -> str:
     """Replace the characters between words: by line feeds where a clause ends, by blanks elsewhere."""
     characters = distinct_characters(text)
-    others = [each for each in non_word_characters(characters) if not (each.isspace() or is_combining_mark(each))]
+    others = [
+        each for each in select_non_word_characters(characters) if not (each.isspace() or is_combining_mark(each))
+    ]
     table = {each: f" {each} " for each in UNSPACED_CHARACTER.findall(characters)}
     table |= {each: " " if each in _WITHIN_CLAUSES else "\n" for each in others}
-    return replace_characters(text, table | find_invisible_replacements(others))
+    return replace_characters(text, table | map_invisible_to_replacements(others))

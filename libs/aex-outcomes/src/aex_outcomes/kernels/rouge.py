@@ -120,7 +120,7 @@ class RougeReference:
     """Count of each n-gram, by n; only for the n of the requested types."""
 
     @classmethod
-    def prepare(cls, text: str, types: Sequence[str]) -> "RougeReference":
+    def from_text(cls, text: str, types: Sequence[str]) -> "RougeReference":
         """Tokenise a text, and count its n-grams for the ROUGE types, such as `rouge2` or `rougeL`."""
         tokens = tokenize_for_rouge(text)
         orders = {int(each[5:]) for each in types if each != "rougeL"}

@@ -158,7 +158,7 @@ def _invalid_schema(error: Any) -> InvalidSchema:
     return InvalidSchema(path, "invalid_schema", f"Not a valid JSON Schema (violates {keyword!r} of its meta-schema)")
 
 
-def conforms(validator: Validator, instance: Any) -> bool:
+def conforms_to_schema(validator: Validator, instance: Any) -> bool:
     """Return True if the instance conforms to the compiled schema.
 
     Raises `InvalidInstance` for an instance that JSON cannot represent or that is nested too deeply. The validator

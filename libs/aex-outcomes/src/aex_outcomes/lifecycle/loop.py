@@ -52,7 +52,7 @@ class Gate(Protocol):
         """Return the context with the gate's count of attempts; called before the first or a resumed turn."""
         ...
 
-    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
+    async def verify_and_count_attempt(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
         """Verify a candidate and count its attempt.
 
         `resumed`: the candidate comes from a saved context and may have a verdict that the loop did not read; it is
@@ -92,8 +92,8 @@ class Loop:
         _check_producer(produce)
         self._produce = produce
         self._gate = gate
-        self._max_replays = require_at_least("max_replays", max_replays, 1)
-        self._max_invalid = require_at_least("max_invalid", max_invalid, 0)
+        self._max_replays = require_integer_at_least("max_replays", max_replays, 1)
+        self._max_invalid = require_integer_at_least("max_invalid", max_invalid, 0)
         self._save = save
         self._events = EventReporter(on_event)
 
@@ -121,12 +121,14 @@ class Loop:
             if candidate is not None:  # one from a modified saved context may be invalid
                 problem = find_candidate_problem(candidate) if resumed else None
                 step = (
-                    _invalid_step(ctx, problem) if problem else await self._gate.verify(candidate, ctx, resumed=resumed)
+                    _invalid_step(ctx, problem)
+                    if problem
+                    else await self._gate.verify_and_count_attempt(candidate, ctx, resumed=resumed)
                 )
                 raised = step.raised or raised
                 ctx, outcome = await self._apply_step(ctx, step, raised)
             resumed = False
-        await self._events.report_ending(outcome)
+        await self._events.report_passed_or_exhausted(outcome)
         return outcome
 
     def _find_outcome(self, ctx: AgentContext, raised: VerificationRejected | None) -> LoopOutcome | None:
@@ -179,11 +181,11 @@ class Loop:
         if step.ending is ContractStatus.FAILED:
             if isinstance(step.ruling, Rejected):
                 ctx = await self._record_failure(ctx, step.ruling.rejection)
-                await self._events.report_rejection(ctx, step.ruling, counted=counted)
+                await self._events.report_rejected_or_repeated(ctx, step.ruling, counted=counted)
             return ctx, Failed(step.error or FatalAgentError("The contract has failed"), ctx)
         if step.ending is None or step.ruling is not None:
             ctx = await self._with_feedback(ctx, step)
-            await self._events.report_rejection(ctx, step.ruling, counted=counted)
+            await self._events.report_rejected_or_repeated(ctx, step.ruling, counted=counted)
         return ctx, None if step.ending is None else build_exhausted_outcome(REASONS[step.ending], ctx, raised)
 
     async def _with_feedback(self, ctx: AgentContext, step: LoopStep) -> AgentContext:
@@ -210,7 +212,7 @@ class Loop:
         return ctx
 
 
-def require_at_least(name: str, value: Any, minimum: int) -> int:
+def require_integer_at_least(name: str, value: Any, minimum: int) -> int:
     """Return the value of a setting. Raises `ValueError` if it is no integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
         raise ValueError(f"{name} must be a whole number of at least {minimum}, not {value!r}")

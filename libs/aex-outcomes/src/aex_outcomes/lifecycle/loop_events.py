@@ -38,7 +38,7 @@ class EventReporter:
 
     on_event: OnEvent | None
 
-    async def report_rejection(self, ctx: AgentContext, ruling: Ruling | None, *, counted: bool) -> None:
+    async def report_rejected_or_repeated(self, ctx: AgentContext, ruling: Ruling | None, *, counted: bool) -> None:
         """Report a rejected candidate, or a repeated one (ruling None); other rulings are not reported.
 
         `counted`: the rejection used an attempt.
@@ -51,7 +51,7 @@ class EventReporter:
             return
         await self._report(ctx, "verification_rejected", attempt_counted=counted, code=code, message=message)
 
-    async def report_ending(self, outcome: LoopOutcome) -> None:
+    async def report_passed_or_exhausted(self, outcome: LoopOutcome) -> None:
         """Report a passed candidate or a loop without further attempts; other outcomes are not reported."""
         if outcome.context is None:
             return

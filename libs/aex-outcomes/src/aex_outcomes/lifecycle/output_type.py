@@ -122,10 +122,10 @@ def build_not_json_problem(error: NotCanonical, root: str = "") -> Problem:
     return _bound_problem(Problem(path=f"{root}{error.path}", code=NOT_JSON, message=error.problem))
 
 
-def build_nesting_problem(path: str, root: str = "") -> Problem:
-    """Return the problem of a candidate that is nested too deeply, at the JSON pointer `root` + `path`."""
+def build_nesting_problem(pointer: str, root: str = "") -> Problem:
+    """Return the problem of a candidate that is nested too deeply, at the JSON pointer `root` + `pointer`."""
     message = f"JSON is nested too deeply: an output has at most {MAX_DEPTH} levels"
-    return _bound_problem(Problem(path=f"{root}{path}", code=TOO_DEEP, message=message))
+    return _bound_problem(Problem(path=f"{root}{pointer}", code=TOO_DEEP, message=message))
 
 
 def _problems(error: ValidationError, output: Any) -> tuple[Problem, ...]:

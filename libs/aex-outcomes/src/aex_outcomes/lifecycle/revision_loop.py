@@ -24,7 +24,7 @@ from aex_outcomes.lifecycle.loop import (
     LoopStep,
     Produce,
     Save,
-    require_at_least,
+    require_integer_at_least,
 )
 from aex_outcomes.lifecycle.loop_events import OnEvent
 from aex_outcomes.lifecycle.messages import to_storable_query
@@ -35,10 +35,10 @@ from aex_outcomes.lifecycle.ruling import RULING, Accepted, Invalid, Ruling, ser
 from aex_outcomes.lifecycle.state import NEVER, ContractState, VerificationState
 from aex_outcomes.lifecycle.transitions import (
     apply_verdict,
+    count_system_failure_or_hold,
     create_state,
     receive_candidate,
     record_invalid_output,
-    record_verification_failure,
 )
 from aex_outcomes.lifecycle.verifier import CheckedVerifier, ruling_from_exception
 from aex_outcomes.named_code import describe_error
@@ -65,7 +65,7 @@ class LocalGate:
         """Return the context unchanged: it has the count of attempts already."""
         return ctx
 
-    async def verify(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 protocol
+    async def verify_and_count_attempt(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 protocol
         """Verify a candidate and count its attempt; retry a crashed verifier after pauses.
 
         A candidate that was rejected before is not verified, also if `resumed`: candidate and count are saved together.
@@ -84,7 +84,7 @@ class LocalGate:
             try:
                 ruling, raised = await self._ruling(candidate, ctx)
             except Exception as error:  # noqa: BLE001 a verifier may raise anything; the outcome carries it
-                state = record_verification_failure(state, self.max_system_retries, self.clock.now())
+                state = count_system_failure_or_hold(state, self.max_system_retries, self.clock.now())
                 if state.status is ContractStatus.HELD:
                     return LoopStep(state.verification, ending=ContractStatus.FAILED, error=error)
                 ctx = ctx.model_copy(update={"verification": state.verification})
@@ -173,7 +173,7 @@ class RevisionLoop:
         """
         gate = LocalGate(
             _check_verifier(verifier, output_type),
-            require_at_least("max_system_retries", max_system_retries, 0),
+            require_integer_at_least("max_system_retries", max_system_retries, 0),
             FeedbackLevel(feedback),
             execution_ctx,
             backoff,
@@ -181,7 +181,7 @@ class RevisionLoop:
             sleep,
             jitter,
         )
-        self._budget = require_at_least("max_attempts", max_attempts, 1)
+        self._budget = require_integer_at_least("max_attempts", max_attempts, 1)
         self._loop = Loop(produce, gate, max_replays=max_replays, max_invalid=max_invalid, save=save, on_event=on_event)
 
     async def run(self, query: Any) -> LoopOutcome:

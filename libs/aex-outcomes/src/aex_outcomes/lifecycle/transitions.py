@@ -112,7 +112,7 @@ def _revise_or_close(state: ContractState, now: datetime) -> ContractState:
     )
 
 
-def record_verification_failure(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
+def count_system_failure_or_hold(state: ContractState, max_system_retries: int, now: datetime) -> ContractState:
     """Count a system failure of the current verification; after more than the maximum, hold the contract.
 
     A failure uses no attempt.
@@ -160,7 +160,7 @@ def cancel_unstarted(state: ContractState, now: datetime, cause: CancelCause | N
     return _next_state(state, now, status=ContractStatus.CANCELLED, cause=cause, waiting_since=None)
 
 
-def hold_attempt(state: ContractState, now: datetime) -> ContractState:
+def hold_for_operator(state: ContractState, now: datetime) -> ContractState:
     """Hold the contract with its current attempt, for an operator's decision."""
     return _next_state(state, now, status=ContractStatus.HELD)
 

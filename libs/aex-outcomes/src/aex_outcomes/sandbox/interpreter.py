@@ -46,10 +46,10 @@ class ParentDeathPipe:
         self._child_end, self._own_end = os.pipe()
 
     @contextmanager
-    def hand_over_to_child(self) -> Iterator[None]:
-        """Hand the reading end over to a child process that starts in this block; `attach` it in the block.
+    def pass_to_child(self) -> Iterator[None]:
+        """Pass the reading end to a child process that starts in this block.
 
-        This process closes its copy when the block ends.
+        Call `kill_child_on_close` with its id in the block. This process closes its copy when the block ends.
         """
         os.set_inheritable(self._child_end, True)
         try:
@@ -57,7 +57,7 @@ class ParentDeathPipe:
         finally:
             os.close(self._child_end)
 
-    def attach(self, child_pid: int) -> None:
+    def kill_child_on_close(self, child_pid: int) -> None:
         """Have the child process killed once this process calls `close` or ends; does nothing if unsupported."""
         if sys.platform == "linux":
             with suppress(OSError):  # kernels in user space lack the signal: the limit remains
@@ -121,17 +121,17 @@ class Interpreter:
         self._pool = _pool(folders, timeout_s)
         self._death_pipe = ParentDeathPipe()
         try:
-            with limit_child_cpu_time(timeout_s), self._death_pipe.hand_over_to_child():
+            with limit_child_cpu_time(timeout_s), self._death_pipe.pass_to_child():
                 self._pool.__enter__()
                 with self._pool.checkout() as session:
                     self._process_id = _process_id(session)
-                    self._death_pipe.attach(self._process_id)
+                    self._death_pipe.kill_child_on_close(self._process_id)
         except Exception as error:  # noqa: BLE001 any failed start means that there is no sandbox
             self.close()
             raise SandboxUnavailable(f"the interpreter does not start: {type(error).__name__}: {error}") from None
 
     @property
-    def is_worn(self) -> bool:
+    def is_due_for_replacement(self) -> bool:
         """Return True if the process has run so often or so long that it should be replaced."""
         return self._runs_left <= 0 or self._seconds_left <= 0
 

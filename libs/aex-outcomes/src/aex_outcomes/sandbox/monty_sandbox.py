@@ -101,7 +101,7 @@ class MontySandbox:
     def _ready_interpreter(self, limits: Limits) -> Interpreter:
         timeout_s = limits.timeout_ms / 1000
         found = self._interpreter
-        if found is not None and not found.is_worn and found.timeout_s == timeout_s:
+        if found is not None and not found.is_due_for_replacement and found.timeout_s == timeout_s:
             return found
         self.close()
         self._interpreter = Interpreter(self._folders, timeout_s, self._busy_s)

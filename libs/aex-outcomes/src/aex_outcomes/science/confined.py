@@ -40,7 +40,7 @@ def remaining_files(files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
     return consumer_files if len(consumer_files) < len(files) else ()
 
 
-def attribute_worker_loss(files: Sequence[SourceFile], code: str) -> DataProblem:
+def build_worker_loss_problem(files: Sequence[SourceFile], code: str) -> DataProblem:
     """Return the problem that attributes a killed worker to the files it read.
 
     `code`: `OUT_OF_MEMORY`, `TIMED_OUT` or `CRASHED`. The agent is at fault if any file is the agent's, else the
@@ -187,7 +187,7 @@ class ConfinedExaminer:
                 code = find_limit_exceeded_by_consumer_file(found)
                 if code is None or not remaining_files(request.files):
                     return found if lost is None or code else add_worker_loss(found, lost)
-            lost, left = attribute_worker_loss(request.files, code), remaining_files(request.files)
+            lost, left = build_worker_loss_problem(request.files, code), remaining_files(request.files)
             request = dataclasses.replace(request, files=left)
             _log.warning("raw_data_read_failed", code=code, fault=lost.fault.value, files_left=len(left))
 

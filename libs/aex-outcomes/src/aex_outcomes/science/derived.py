@@ -38,11 +38,11 @@ class DerivedFile(OpenedFile):
         return self._source.paths
 
     def owner_of(self, column: str | None) -> DataOwner:
-        names = expand_inputs((column,), self._computable) if column is not None else (None,)
+        names = replace_derived_by_inputs((column,), self._computable) if column is not None else (None,)
         owners = {self._source.owner_of(name) for name in names}
         return DataOwner.AGENT if DataOwner.AGENT in owners else DataOwner.CONSUMER
 
-    def read_columns(self) -> tuple[str, ...]:
+    def read_column_names(self) -> tuple[str, ...]:
         hidden = {each.column for each in self._derived}
         own = (name for name in self._source.columns if name not in hidden)
         return tuple(dict.fromkeys((*own, *(each.column for each in self._computable))))
@@ -80,7 +80,7 @@ class DerivedFile(OpenedFile):
         return {name: columns[name] for name in names}, groups
 
 
-def drop_cells(database: LockedDatabase) -> None:
+def drop_loaded_cells(database: LockedDatabase) -> None:
     """Drop what a file has loaded: the table `cells`, or the view of that name and its source."""
     (views,) = database.fetch_row("SELECT count(*) FROM duckdb_views() WHERE view_name = 'cells'")
     for statement in ("DROP VIEW cells", "DROP TABLE source_cells") if views else ("DROP TABLE cells",):
@@ -94,7 +94,7 @@ def add_derived_columns(file: OpenedFile, derived: Iterable[DerivedColumn]) -> O
     return DerivedFile(file, own) if own else file
 
 
-def expand_inputs(names: Iterable[str], derived: Sequence[DerivedColumn]) -> tuple[str, ...]:
+def replace_derived_by_inputs(names: Iterable[str], derived: Sequence[DerivedColumn]) -> tuple[str, ...]:
     """Return the columns that a file needs to have by itself, so that it has the named ones."""
     found = dict.fromkeys(names)
     for each in reversed(derived):
@@ -113,7 +113,7 @@ def _add_column_sql(source: str, derived: DerivedColumn, columns: Mapping[str, D
     inputs, added = [columns[name] for name in derived.inputs], DataColumn(index)
     are_numbers = " AND ".join(f"{each.kind_sql} = {NUMBER}" for each in inputs)
     are_unreadable = " OR ".join(f"{each.kind_sql} IN ({TEXT}, {UNREADABLE})" for each in inputs)
-    result = compile_expression(parse_expression(derived.expression), columns)
+    result = compile_expression_to_sql(parse_expression(derived.expression), columns)
     kind = f"CASE WHEN {are_unreadable} THEN {UNREADABLE} WHEN isfinite(v{index}) THEN {NUMBER} ELSE {MISSING} END"
     return (
         f"SELECT *, {kind} AS {added.kind_sql}, CASE WHEN isfinite(v{index}) THEN v{index} END AS {added.number_sql}, "
@@ -122,7 +122,7 @@ def _add_column_sql(source: str, derived: DerivedColumn, columns: Mapping[str, D
     )
 
 
-def compile_expression(expression: Expression, columns: Mapping[str, DataColumn]) -> str:
+def compile_expression_to_sql(expression: Expression, columns: Mapping[str, DataColumn]) -> str:
     """Return SQL that computes an expression in doubles, and refers to columns by index, never by name."""
     match expression:
         case Constant(value=value):
@@ -130,7 +130,7 @@ def compile_expression(expression: Expression, columns: Mapping[str, DataColumn]
         case ColumnReference(name=name):
             return f"CAST({columns[name].number_sql} AS DOUBLE)"
         case Operation(name=name, operands=operands):
-            return _operation_sql(name, [compile_expression(each, columns) for each in operands])
+            return _operation_sql(name, [compile_expression_to_sql(each, columns) for each in operands])
 
 
 def _operation_sql(name: str, operands: Sequence[str]) -> str:

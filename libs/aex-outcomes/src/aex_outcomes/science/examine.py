@@ -32,7 +32,12 @@ from aex_outcomes.science.internal_consistency import find_inconsistent_claims
 from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import MixingPolicy
 from aex_outcomes.science.ranges import RangeCheck, check_claims
-from aex_outcomes.science.recompute import Recomputation, close_files, prepare_files, recompute_statistics
+from aex_outcomes.science.recompute import (
+    Recomputation,
+    close_files,
+    recompute_statistics,
+    wrap_files_for_reading_on_demand,
+)
 from aex_outcomes.science.reconcile import reconcile
 from aex_outcomes.science.sanity import build_sanity_specs, find_failed_sanity_checks
 from aex_outcomes.science.source_files import SourceFile
@@ -64,7 +69,10 @@ def examine(
     if VALUE_RANGES in science.checks:
         ranges = check_claims(claims, domain, science.output_constraints)
     contradictions = find_inconsistent_claims(claims) if INTERNAL_CONSISTENCY in science.checks else ()
-    data, opened = _DataExamination(science, domain, claims), prepare_files(files, limits, science.derived)
+    data, opened = (
+        _DataExamination(science, domain, claims),
+        wrap_files_for_reading_on_demand(files, limits, science.derived),
+    )
     if any(check not in _WITHOUT_DATA for check in science.checks):
         data.run(opened, limits)
     return Examination(

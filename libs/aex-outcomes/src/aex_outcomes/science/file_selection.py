@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aex_models.examination import DataOwner, DataProblem, Fault
 from aex_models.statistics import StatisticSpec
 from aex_models.tables import DerivedColumn
-from aex_outcomes.science.derived import expand_inputs
+from aex_outcomes.science.derived import replace_derived_by_inputs
 from aex_outcomes.science.tables.file_checks import DataError, quote_names_for_message
 from aex_outcomes.science.tables.source_table import OpenedFile
 
@@ -39,14 +39,16 @@ def prefer_consumer_files(files: Sequence[OpenedFile]) -> list[OpenedFile]:
     return _consumer_files(files) or list(files)
 
 
-def select_file(spec: StatisticSpec, files: Sequence[OpenedFile], derived: Sequence[DerivedColumn] = ()) -> OpenedFile:
+def select_file_for_statistic(
+    spec: StatisticSpec, files: Sequence[OpenedFile], derived: Sequence[DerivedColumn] = ()
+) -> OpenedFile:
     """Return the file that the statistic names, else the first file with all of its columns.
 
     Raises `NoUsableFile`. Without a name the consumer's files are searched first. The agent's serve only if no
     consumer's file has any of the columns. An unreadable consumer's file ends the search: it may have the columns, and
     no agent's file may replace it.
     """
-    own_columns = expand_inputs(
+    own_columns = replace_derived_by_inputs(
         spec.needed_columns, [each for each in derived if spec.artifact in (None, each.artifact) or not each.artifact]
     )
     if spec.artifact is not None:

@@ -31,7 +31,7 @@ RECOMMENDATIONS = (Recommendation.REJECT, Recommendation.REVISE, Recommendation.
 """Grades from the worst to the best, as in the two lists above."""
 
 
-def cap_review(review: ScientificReview, arithmetic: Arithmetic) -> ScientificReview:
+def cap_review_grades(review: ScientificReview, arithmetic: Arithmetic) -> ScientificReview:
     """Return the review with its grades lowered to what the arithmetic allows.
 
     After a critical mismatch or a violation the grades are wrong answer, invalid, reject. Other mismatches, and missing
@@ -86,7 +86,7 @@ def decide_science_result(science: Science, examination: Examination, reviewed: 
     """
     found = assess_arithmetic(science, examination)
     peer_review = reviewed if PEER_REVIEW in science.checks else None
-    review = cap_review(peer_review.review, found) if peer_review and peer_review.review else None
+    review = cap_review_grades(peer_review.review, found) if peer_review and peer_review.review else None
     failure = peer_review.failure if peer_review else None
     passed, reasons, warnings = _decide(science, found, peer_review, review)
     return ScienceResult(
@@ -120,7 +120,7 @@ def _decide(
 ) -> tuple[bool | None, tuple[GateReason, ...], tuple[GateReason, ...]]:
     """Return the verdict (None for indeterminate), its reasons and its warnings.
 
-    `reviewed` holds the reviewer's own grades, `review` the same review after `cap_review`.
+    `reviewed` holds the reviewer's own grades, `review` the same review after `cap_review_grades`.
     """
     failure = reviewed.failure if reviewed else None
     if reviewed is None and set(science.checks) == {PEER_REVIEW}:

@@ -39,11 +39,11 @@ class _Claim:
     low: float
     high: float
 
-    def squared(self) -> "_Claim":
+    def square(self) -> "_Claim":
         ends = sorted((self.low * self.low, self.high * self.high))  # infinite, where ** would raise an error
         return _Claim(self.name, self.value * self.value, 0.0 if self.low < 0 < self.high else ends[0], ends[1])
 
-    def times(self, other: "_Claim") -> "_Claim":
+    def multiply(self, other: "_Claim") -> "_Claim":
         ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
         return _Claim(self.name, self.value * other.value, min(ends), max(ends))
 
@@ -105,7 +105,7 @@ def _violations(claims: _Claims) -> Iterator[DomainViolation]:
         if claim.value < 0:
             yield _violation(claim, f"{claim.value!r} is negative")
     products = [
-        (each.times(count), f"{each.name} times {count.name}")
+        (each.multiply(count), f"{each.name} times {count.name}")
         for each in claims[Statistic.MEAN]
         for count in claims[Statistic.COUNT]
     ]
@@ -121,7 +121,7 @@ def _violations(claims: _Claims) -> Iterator[DomainViolation]:
 
 
 def _squares(claims: list[_Claim]) -> list[tuple[_Claim, str]]:
-    return [(each.squared(), f"the square of {each.name}") for each in claims]
+    return [(each.square(), f"the square of {each.name}") for each in claims]
 
 
 def _order_violations(claims: _Claims) -> Iterator[DomainViolation]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from aex_models.examination import DataOwner
 from aex_models.tables import DerivedColumn, Join, JoinKind
 from aex_outcomes.science.confined import DataLimits
-from aex_outcomes.science.derived import add_derived_columns, drop_cells
+from aex_outcomes.science.derived import add_derived_columns, drop_loaded_cells
 from aex_outcomes.science.source_files import SourceFile
 from aex_outcomes.science.statistics.column_values import require_readable_cells
 from aex_outcomes.science.statistics.conditions import EVERY_ROW
@@ -74,7 +74,7 @@ class JoinedFile(OpenedFile):
                 found += part.paths
         return tuple(dict.fromkeys(found))
 
-    def read_columns(self) -> tuple[str, ...]:
+    def read_column_names(self) -> tuple[str, ...]:
         left, right = self._columns_by_side
         if len(left) + len(right) > self.limits.max_columns:
             raise DataError("too_many_columns", f"the join has more than {self.limits.max_columns} columns")
@@ -161,7 +161,7 @@ class JoinedFile(OpenedFile):
                 cells.append(f"CASE WHEN NOT ({is_number}) THEN {each.text_sql} END AS key_text_{index}")
             has_keys = " AND ".join(f"{each.kind_sql} <> {MISSING}" for each in keys)
             database.fetch_rows(f"CREATE TABLE {table} AS SELECT {', '.join(cells)}, {has_keys} AS has_keys FROM cells")
-            drop_cells(database)
+            drop_loaded_cells(database)
         return loaded
 
     def _require_unique_keys(self, database: LockedDatabase, table: str) -> None:

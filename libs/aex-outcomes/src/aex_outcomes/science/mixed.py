@@ -31,13 +31,13 @@ class GroupFilter(Filter):
     """Filter that keeps the rows of one group."""
 
 
-def select_comparable_groups(sizes: Mapping[GroupValue, int], rows: int) -> tuple[GroupValue, ...]:
-    """Return the groups of at least 5 rows, if they are 2 to 12 and cover 95 % of all `rows`; else none.
+def select_comparable_groups(sizes: Mapping[GroupValue, int], total_rows: int) -> tuple[GroupValue, ...]:
+    """Return the groups of at least 5 rows, if they are 2 to 12 and cover 95 % of `total_rows`; else none.
 
     `sizes`: number of rows by group.
     """
     large = tuple(value for value, size in sizes.items() if size >= MIN_ROWS)
-    if not MIN_GROUPS <= len(large) <= MAX_GROUPS or sum(sizes[each] for each in large) < MIN_COVERAGE * rows:
+    if not MIN_GROUPS <= len(large) <= MAX_GROUPS or sum(sizes[each] for each in large) < MIN_COVERAGE * total_rows:
         return ()
     return large
 
@@ -82,8 +82,8 @@ def build_mixing_finding(
     rule: MixingRule,
     groups: Sequence[Group],
     *,
-    measured: str,
-    column: str,
+    measured_column: str,
+    group_column: str,
     artifact: str,
     secret: bool,
     bounds: ValueRange | None,
@@ -91,18 +91,17 @@ def build_mixing_finding(
 ) -> MixedGroups:
     """Build the finding that groups of rows are mixed, with a filter that keeps one of them.
 
-    The filter keeps the largest group whose median is within `bounds`; if none is, the largest group. `measured`:
-    column of the numbers. `column`: column of the groups.
+    The filter keeps the largest group whose median is within `bounds`; if none is, the largest group.
     """
     kept = max((each for each in groups if is_within(each.median, bounds)), key=lambda each: each.n, default=None)
     kept = kept or max(groups, key=lambda each: each.n)
     return MixedGroups(
         rule=rule,
-        measured=measured,
-        column=column,
+        measured=measured_column,
+        column=group_column,
         artifact=artifact,
         groups=tuple(GroupSummary(value=g.value, n=g.n, mean=g.mean, median=g.median) for g in groups),
-        where=(Filter(column=column, op=FilterOp.EQ, value=kept.value),),
+        where=(Filter(column=group_column, op=FilterOp.EQ, value=kept.value),),
         statistics=tuple(statistics),
         secret=secret,
     )
@@ -113,11 +112,11 @@ def format_group_claim_name(statistic: str, column: str, value: object) -> str:
     return f"{statistic}[{column}={value}]"
 
 
-def hide_group_value(name: str) -> str:
+def hide_group_value(claim_name: str) -> str:
     """Replace the group's value in a claim's name by an ellipsis, because it is a cell of the data."""
-    start = name.find("[")
-    end = name.find("=", start)
-    return f"{name[: end + 1]}…]" if name.endswith("]") and 0 <= start < end else name
+    start = claim_name.find("[")
+    end = claim_name.find("=", start)
+    return f"{claim_name[: end + 1]}…]" if claim_name.endswith("]") and 0 <= start < end else claim_name
 
 
 def format_mixing(mixed: MixedGroups, *, with_groups: bool) -> str:

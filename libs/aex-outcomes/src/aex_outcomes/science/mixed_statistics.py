@@ -74,7 +74,7 @@ class GroupPlan:
     """Statistics of single groups."""
 
 
-def list_measured_columns(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
+def list_first_measured_columns(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
     """Return the first ten columns of which a statistic over all rows, or of one group, is requested."""
     every = [*(each for each in specs if _is_over_all(each)), *(each.base for each in claims)]
     return tuple(dict.fromkeys(each.column for each in every if each.column))[:_MAX_MEASURED]
@@ -120,7 +120,7 @@ def plan_group_statistics(
 
     `claims`: result of `find_group_claims`.
     """
-    measured = list_measured_columns(specs, claims)
+    measured = list_first_measured_columns(specs, claims)
     found = dict(_summaries(table, measured))
     over = {name: [each for each in specs if each.column == name and _is_over_all(each)] for name in measured}
     findings = list(_findings(file, found, over, policy))
@@ -129,12 +129,14 @@ def plan_group_statistics(
     withheld = {spec.name: finding for name, finding in first.items() for spec in over[name]}
     added = _SingleGroups(table, found)
     for claim in claims:
-        added.add(claim.name, claim.base, claim.column, claim.value)
+        added.add_within_limits(claim.name, claim.base, claim.column, claim.value)
     for name, finding in first.items():
         for spec in over[name]:
             for group in finding.groups:
                 value = str(group.value)
-                added.add(format_group_claim_name(spec.name, finding.column, value), spec, finding.column, value)
+                added.add_within_limits(
+                    format_group_claim_name(spec.name, finding.column, value), spec, finding.column, value
+                )
     return GroupPlan(tuple(findings), withheld, tuple(added.specs.values()))
 
 
@@ -168,8 +170,8 @@ def _findings(
             yield build_mixing_finding(
                 rule,
                 of_column[column],
-                measured=measured,
-                column=column,
+                measured_column=measured,
+                group_column=column,
                 artifact=file.file.name,
                 secret=file.is_secret,
                 bounds=bounds,
@@ -185,7 +187,7 @@ class _SingleGroups:
         self._found = found
         self._sortable = _MAX_SORTED * table.rows
 
-    def add(self, name: str, base: StatisticSpec, column: str, value: str) -> None:
+    def add_within_limits(self, name: str, base: StatisticSpec, column: str, value: str) -> None:
         """Add the statistic of a group, unless there is no such group or a limit is reached."""
         groups = self._found.get((base.column or "", column), ())
         group = next((each for each in groups if str(each.value) == value), None)

@@ -10,13 +10,18 @@ from aex_models.statistics import Statistic, StatisticSpec
 from aex_models.tables import DerivedColumn, Join
 from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.derived import add_derived_columns
-from aex_outcomes.science.file_selection import NoUsableFile, build_data_problem, prefer_consumer_files, select_file
+from aex_outcomes.science.file_selection import (
+    NoUsableFile,
+    build_data_problem,
+    prefer_consumer_files,
+    select_file_for_statistic,
+)
 from aex_outcomes.science.joined import prepare_joins
 from aex_outcomes.science.mixed_statistics import (
     MixingPolicy,
     build_mixing_problem,
     find_group_claims,
-    list_measured_columns,
+    list_first_measured_columns,
     plan_group_statistics,
 )
 from aex_outcomes.science.reconcile import RoundingScale
@@ -62,7 +67,7 @@ def recompute(
     `aex_outcomes.science.job:examine_candidate`.
     """
     bounds = limits or DataLimits()
-    opened = prepare_files(files, bounds, derived)
+    opened = wrap_files_for_reading_on_demand(files, bounds, derived)
     used = tuple(specs) or derive_default_specs(domain, prefer_consumer_files(opened), claims)
     tables = [*prepare_joins(joins, opened, derived, bounds), *opened]
     try:
@@ -71,14 +76,13 @@ def recompute(
         close_files(tables)
 
 
-def prepare_files(
+def wrap_files_for_reading_on_demand(
     files: Sequence[SourceFile], limits: DataLimits, derived: Sequence[DerivedColumn] = ()
 ) -> list[OpenedFile]:
     """Wrap the files for reading on demand: first the consumer's, then the agent's. Nothing is read yet.
 
-    A file gets the derived columns that name it or no file, if it has the columns that these read.
-
-    All files of one owner share a limit of processor time, so that the agent's cannot use up the consumer's.
+    A file gets the derived columns that name it or no file, if it has the columns that these read. All files of one
+    owner share a limit of processor time, so that the agent's cannot use up the consumer's.
     """
     deadlines = {owner: Deadline(limits.cpu_seconds) for owner in DataOwner}
     by_precedence = sorted(files, key=lambda each: each.owner is not DataOwner.CONSUMER)
@@ -98,7 +102,7 @@ def recompute_statistics(
     mixing: MixingPolicy,
     derived: Sequence[DerivedColumn] = (),
 ) -> Recomputation:
-    """Compute each statistic from the file that `select_file` selects; each file is read once.
+    """Compute each statistic from its file (`select_file_for_statistic`); each file is read once.
 
     The files stay open. A file that cannot be read keeps its error. `mixing` decides on statistics over groups of rows.
     `derived`: columns that the files were prepared with.
@@ -107,7 +111,7 @@ def recompute_statistics(
     problems: list[DataProblem] = []
     for spec in specs:
         try:
-            served[files.index(select_file(spec, files, derived))].append(spec)
+            served[files.index(select_file_for_statistic(spec, files, derived))].append(spec)
         except NoUsableFile as unserved:
             problems.append(unserved.problem)
     values: dict[str, Recomputed] = {}
@@ -137,7 +141,7 @@ def _compute_from_file(
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
     """Yield the result of each statistic, then of those of single groups; add findings to `mixed`."""
     claims = find_group_claims(mixing, file, specs)
-    measured = list_measured_columns(specs, claims)
+    measured = list_first_measured_columns(specs, claims)
     columns = {*measured, *(name for spec in specs for name in spec.needed_columns)}
     texts = {each.column for spec in specs for each in spec.filters if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}

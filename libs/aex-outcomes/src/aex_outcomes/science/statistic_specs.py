@@ -176,7 +176,7 @@ def _mean_specs(file: OpenedFile, score: str | None) -> list[StatisticSpec]:
         return []
     try:
         # Kept for the statistics: a second pass over millions of rows would exceed the time limit.
-        table = file.keep_table(others if score is None else [score, *others])
+        table = file.load_and_keep_table(others if score is None else [score, *others])
         kinds = ((name, count_cells_by_kind(table, name, EVERY_ROW).keys()) for name in others)
         numeric = (name for name, found in kinds if not found & {TEXT, UNREADABLE} and found - {MISSING})
         means = (DerivedSpec(name=f"{name}_mean", stat=Statistic.MEAN, column=name) for name in numeric)

@@ -38,20 +38,23 @@ def check_submission(
     catalog: Catalog,
     *,
     verifiers: Collection[str] = (),
-    reviewer: bool = False,
-    uploaded: bool = True,
+    has_reviewer: bool = False,
+    needs_upload: bool = True,
     appraise: Appraise = appraise_work,
 ) -> Checked:
     """Check a submitted work, parsed from JSON, and appraise it if it has no problems.
 
     All problems are reported, without quoting values. `verifiers`: allowed names of `verification.verifier`.
-    `reviewer`: peer reviews are available. `uploaded`: `science.data` must name digests of uploads; else a file without
-    a digest causes only a warning. `appraise`: function that returns warnings and quote, such as an `Appraisals`.
+    `has_reviewer`: peer reviews are available. `needs_upload`: `science.data` must name digests of uploads; else a file
+    without a digest causes only a warning. `appraise`: function that returns warnings and quote, such as an
+    `Appraisals`.
     """
     submission, findings = parse_body(body, WorkSubmission)
     if isinstance(body, Mapping):
         parsed = submission.success_criteria if submission else None
-        findings += _semantic_findings(body, catalog, reviewer=reviewer, uploaded=uploaded, parsed=parsed)
+        findings += _semantic_findings(
+            body, catalog, has_reviewer=has_reviewer, needs_upload=needs_upload, parsed=parsed
+        )
         findings += CheckFindings((*_terms_problems(body, verifiers), *check_work_sizes(body, submission)))
     if submission is None or findings.problems:
         return Checked(None, findings.problems, only_shape=not findings.semantic)
@@ -59,7 +62,7 @@ def check_submission(
     return Checked(submission, warnings=appraisal.warnings, quote=appraisal.quote)
 
 
-def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool = False) -> CheckFindings:
+def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, has_reviewer: bool = False) -> CheckFindings:
     """Check `success_criteria`, `evaluation`, `science` and `input` of a body that is no submitted work."""
     models: dict[str, type[BaseModel]] = {
         "success_criteria": SuccessCriteria,
@@ -71,7 +74,7 @@ def check_criteria(body: Mapping[str, Any], catalog: Catalog, *, reviewer: bool 
     return (
         classify_problems(drop_duplicate_name_problems(shape))
         + sizes
-        + _semantic_findings(body, catalog, reviewer=reviewer, has_feedback=False)
+        + _semantic_findings(body, catalog, has_reviewer=has_reviewer, has_feedback=False)
     )
 
 
@@ -79,13 +82,15 @@ def _semantic_findings(
     body: Mapping[str, Any],
     catalog: Catalog,
     *,
-    reviewer: bool,
-    uploaded: bool = True,
+    has_reviewer: bool,
+    needs_upload: bool = True,
     has_feedback: bool = True,
     parsed: SuccessCriteria | None = None,
 ) -> CheckFindings:
-    criteria = check_body_criteria(body, catalog, has_reviewer=reviewer, parsed=parsed)
-    science = check_science(body, catalog, has_reviewer=reviewer, needs_upload=uploaded, has_feedback=has_feedback)
+    criteria = check_body_criteria(body, catalog, has_reviewer=has_reviewer, parsed=parsed)
+    science = check_science(
+        body, catalog, has_reviewer=has_reviewer, needs_upload=needs_upload, has_feedback=has_feedback
+    )
     return CheckFindings((*criteria, *check_evaluation_data(body, catalog), *science))
 
 

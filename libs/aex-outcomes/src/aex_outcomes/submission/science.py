@@ -68,17 +68,19 @@ def check_science(
     yield from _check_problems(science, domain, catalog, has_reviewer=has_reviewer)
     if has_feedback:
         yield from _sharing_problems(science, body.get("verification"))
-    yield from _statistic_problems(first_list_items(science, "statistics"))
-    names = {_text(each.get("name")) for each in first_list_items(science, "data") if isinstance(each, Mapping)}
-    yield from check_joins(first_list_items(science, "joins"), names, f"{SCIENCE}/joins")
-    yield from check_derived_columns(first_list_items(science, "derived"), f"{SCIENCE}/derived")
-    yield from check_data_files(first_list_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
+    yield from _statistic_problems(list_first_items(science, "statistics"))
+    names = {_text(each.get("name")) for each in list_first_items(science, "data") if isinstance(each, Mapping)}
+    yield from check_joins(list_first_items(science, "joins"), names, f"{SCIENCE}/joins")
+    yield from check_derived_columns(list_first_items(science, "derived"), f"{SCIENCE}/derived")
+    yield from check_data_files(list_first_items(science, "data"), f"{SCIENCE}/data", needs_upload=needs_upload)
 
 
-def check_metric_requirements(entry: MetricEntry, path: str, science: Any, *, has_reviewer: bool) -> Iterator[Problem]:
+def check_metric_requirements(
+    entry: MetricEntry, metric_pointer: str, science: Any, *, has_reviewer: bool
+) -> Iterator[Problem]:
     """Yield a problem for each requirement of a metric that the body's `science` does not meet.
 
-    `path`: JSON pointer of the metric in the body. `has_reviewer`: peer reviews are available here.
+    `metric_pointer`: JSON pointer of the metric in the body. `has_reviewer`: peer reviews are available here.
     """
     if not entry.requires or not (science is None or isinstance(science, Mapping)):
         return
@@ -86,36 +88,34 @@ def check_metric_requirements(entry: MetricEntry, path: str, science: Any, *, ha
         message = f"{entry.name} needs the work's science"
         yield Problem(path=SCIENCE, code="science_missing", message=message)
         return
-    requested = requested_checks(science)
+    requested = list_requested_checks(science)
     for check in entry.requires:
         if check is Requirement.PEER_REVIEW and not has_reviewer:
             message = f"{entry.name} needs a reviewer, and none is configured here"
-            yield Problem(path=path, code="reviewer_unavailable", message=message)
+            yield Problem(path=metric_pointer, code="reviewer_unavailable", message=message)
         elif check is not Requirement.SCIENCE and check.value not in requested:
             message = f"{entry.name} needs {check.value} in science.checks"
             yield Problem(path=f"{SCIENCE}/checks", code="check_missing", message=message)
 
 
-def check_statistic_metric(metric: str, path: str, science: Any) -> Problem | None:
+def check_statistic_metric(metric: str, metric_pointer: str, science: Any) -> Problem | None:
     """Return a problem if the metric is `stat.NAME` and the work lists statistics without it, else None.
 
-    `path`: JSON pointer of the metric in the body. `science`: the body's `science`, unvalidated.
+    `metric_pointer`: JSON pointer of the metric in the body. `science`: the body's `science`, unvalidated.
     """
-    name, listed = (
-        parse_statistic_name(metric),
-        first_list_items(science, "statistics") if isinstance(science, Mapping) else (),
-    )
+    name = parse_statistic_name(metric)
+    listed = list_first_items(science, "statistics") if isinstance(science, Mapping) else ()
     known = sorted({own for each in listed if isinstance(each, Mapping) and (own := _text(each.get("name")))})
     if name is None or not known or name in known:
         return None
     message = f"Unknown metric: {metric} (the work's statistics are {', '.join(known)})"
-    return Problem(path=path, code="unknown_metric", message=message)
+    return Problem(path=metric_pointer, code="unknown_metric", message=message)
 
 
 def parse_valid_statistics(science: Any) -> list[StatisticSpec]:
     """Return those of the first 100 statistics in unvalidated `science` that are valid specifications."""
     found = []
-    for each in first_list_items(science, "statistics") if isinstance(science, Mapping) else ():
+    for each in list_first_items(science, "statistics") if isinstance(science, Mapping) else ():
         try:
             found.append(StatisticSpec.model_validate(each))
         except ValidationError:
@@ -123,7 +123,7 @@ def parse_valid_statistics(science: Any) -> list[StatisticSpec]:
     return found
 
 
-def requested_checks(science: Mapping[str, Any]) -> tuple[str, ...]:
+def list_requested_checks(science: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names in `checks`, or the default checks if it is absent; empty if it is no list."""
     checks = science.get("checks", DEFAULT_CHECKS)
     return tuple(each for each in checks if isinstance(each, str)) if isinstance(checks, list | tuple) else ()
@@ -142,7 +142,7 @@ def _check_problems(
     if isinstance(checks, list | tuple) and not checks:
         message = f"Name at least one check ({', '.join(CHECKS)}), or leave science out: nothing would be verified"
         yield Problem(path=path, code="nothing_to_check", message=message)
-    requested = requested_checks(science)
+    requested = list_requested_checks(science)
     for position, check in enumerate(requested[:_MAX_CHECKED]):
         if check == PEER_REVIEW and not has_reviewer:
             message = "No reviewer is configured here: leave peer_review out"
@@ -239,9 +239,9 @@ def _media_type_problems(each: Mapping[str, Any], path: str) -> Iterator[Problem
     yield Problem(path=f"{path}/{field}", code="unsupported_media_type", message=message)
 
 
-def first_list_items(part: Mapping[str, Any], key: str) -> Sequence[Any]:
+def list_first_items(unvalidated: Mapping[str, Any], key: str) -> Sequence[Any]:
     """Return the first 100 items of the list at `key` of an unvalidated mapping; empty if it is no list."""
-    listed = part.get(key)
+    listed = unvalidated.get(key)
     return listed[:_MAX_CHECKED] if isinstance(listed, list | tuple) else ()
 
 

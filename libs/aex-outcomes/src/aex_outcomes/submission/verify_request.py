@@ -14,7 +14,7 @@ from aex_models.work import GENERAL, Problem, WorkDomain
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission.check import check_criteria, parse_body
 from aex_outcomes.submission.findings import CRITERIA, CheckFindings
-from aex_outcomes.submission.science import check_data_files, first_list_items
+from aex_outcomes.submission.science import check_data_files, list_first_items
 
 
 class Trial(Candidate):
@@ -69,7 +69,7 @@ def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewe
     """
     request, findings = parse_body(body, trial_type)
     if isinstance(body, Mapping):
-        findings += check_criteria(body, catalog, reviewer=has_reviewer)
+        findings += check_criteria(body, catalog, has_reviewer=has_reviewer)
         findings += CheckFindings(
             (*_upload_problems(body, "artifacts"), *(_request_problems(body) if trial_type is VerifyRequest else ()))
         )
@@ -80,7 +80,7 @@ def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewe
 
 def _upload_problems(body: Mapping[str, Any], part: str) -> Iterator[Problem]:
     """Yield a problem for each of the first files that has a `sha256`: a trial has no uploads to refer to."""
-    for position, each in enumerate(first_list_items(body, part)[:_MAX_CHECKED]):
+    for position, each in enumerate(list_first_items(body, part)[:_MAX_CHECKED]):
         if isinstance(each, Mapping) and each.get("sha256") is not None:
             message = "There are no uploads here: give content or content_base64"
             yield Problem(path=f"/{part}/{position}/sha256", code="artifact_not_inline", message=message)
@@ -91,7 +91,7 @@ def _request_problems(body: Mapping[str, Any]) -> Iterator[Problem]:
         message = "Field required: criteria, or science, by which the output is judged"
         yield Problem(path=CRITERIA, code="missing", message=message)
     yield from _upload_problems(body, "data")
-    listed = first_list_items(body, "data")[:_MAX_CHECKED]
+    listed = list_first_items(body, "data")[:_MAX_CHECKED]
     named = [isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in listed]
     files = [each if is_named else None for each, is_named in zip(listed, named, strict=True)]
     yield from check_data_files(files, "/data", needs_upload=False)

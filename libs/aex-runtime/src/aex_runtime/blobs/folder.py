@@ -29,7 +29,7 @@ class AtomicFileWrite:
         self._descriptor: int | None = None
         self._to_be_named = False
 
-    def write_staged(self) -> None:
+    def write_staged_unless_present(self) -> None:
         """Write the bytes to the staged path, unless the file at the final path has the same bytes.
 
         A file with other bytes was damaged by a power cut and will be replaced.
@@ -46,7 +46,7 @@ class AtomicFileWrite:
                 self._descriptor = create_and_open_file(self._staged, self._content, PRIVATE_FILE)
             self._to_be_named = True
 
-    def sync(self) -> None:
+    def sync_to_disk(self) -> None:
         """Sync the bytes to the disk."""
         with self._keeping_failure():
             if self._descriptor is not None:
@@ -64,7 +64,7 @@ class AtomicFileWrite:
                 self._staged.replace(self.path)
             self._to_be_named = False
 
-    def close(self) -> None:
+    def close_and_delete_staged(self) -> None:
         """Close the file, and delete it if it was not renamed."""
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -127,12 +127,16 @@ class Folder:
         """
         files = [self._start_write(path, content) for path, content in blobs]
         try:
-            for step in (AtomicFileWrite.write_staged, AtomicFileWrite.sync, AtomicFileWrite.rename_to_path):
+            for step in (
+                AtomicFileWrite.write_staged_unless_present,
+                AtomicFileWrite.sync_to_disk,
+                AtomicFileWrite.rename_to_path,
+            ):
                 for each in files:
                     step(each)
         finally:
             for each in files:
-                each.close()
+                each.close_and_delete_staged()
         unsynced: dict[Path, OSError] = {}
         for folder in {each.path.parent for each in files if each.failure is None}:
             try:

@@ -76,7 +76,7 @@ class ObjectBlobs:
         """Write a stream to the staged path, then move it to the path of its digest."""
         store = await self._prepare_store(staged)
         try:
-            await obstore.put_async(store, staged, meter.chunks(), max_concurrency=_MAX_PARTS)
+            await obstore.put_async(store, staged, meter.iterate_and_measure_chunks(), max_concurrency=_MAX_PARTS)
             ref = meter.blob_ref()
             path = _path(area, ref.digest)
             await self._seal(staged)

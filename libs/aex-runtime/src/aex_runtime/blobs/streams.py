@@ -36,8 +36,11 @@ class Meter:
         self.failure: Exception | None = None
         """The error that ended the stream: that of the source, or `BlobTooLarge`."""
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the chunks of the source. Raises its errors, and `BlobTooLarge` above `max_bytes`."""
+    async def iterate_and_measure_chunks(self) -> AsyncIterator[bytes]:
+        """Yield the chunks of the source, and count and hash their bytes.
+
+        Raises the errors of the source, and `BlobTooLarge` above `max_bytes`.
+        """
         try:
             async for chunk in self._source:
                 self._count(len(chunk))

@@ -218,7 +218,7 @@ class Consumer:
         """Record a dead letter and return an ack; if it cannot be written, return an uncounted retry."""
         event_id, subject = (event.id, event.subject) if event else (None, None)
         try:
-            await self._dead_letters.record(delivery.topic, delivery.message, reason, event_id, subject)
+            await self._dead_letters.store_or_count(delivery.topic, delivery.message, reason, event_id, subject)
         except Exception as error:  # noqa: BLE001 a message without its dead letter must not be lost
             return self._wait_out(delivery.topic, f"dead letter not written: {describe_failure(error)}")
         self._failing_since = None

@@ -58,7 +58,7 @@ class EmbeddedBus:
         queues = route_to_subscribers(TOPICS, messages)
         writers = [self._writer(service) for service in queues]
         inserts = [
-            writer.run(partial(embedded_table.insert_messages, messages=pairs, now_micros=now), durable=True)
+            writer.run_and_commit(partial(embedded_table.insert_messages, messages=pairs, now_micros=now), durable=True)
             for writer, pairs in zip(writers, queues.values(), strict=True)
         ]
         # Each is awaited even if one fails, so that none remains running.
@@ -82,11 +82,11 @@ class EmbeddedBus:
 
     async def count_unacked(self, service: str) -> int:
         """Return the number of a service's messages that are not acked. Raises `BusUnavailable`."""
-        return await self._writer(service).run(embedded_table.count_messages, durable=False)
+        return await self._writer(service).run_and_commit(embedded_table.count_messages, durable=False)
 
     async def oldest_unacked_age_s(self, service: str) -> float:
         """Return the age of the oldest message that is not acked; see `ReportsQueueAge`."""
-        since = await self._writer(service).run(embedded_table.oldest_enqueued_at, durable=False)
+        since = await self._writer(service).run_and_commit(embedded_table.oldest_enqueued_at_micros, durable=False)
         return 0.0 if since is None else max(0.0, (epoch_micros(self._clock.now()) - since) / 1e6)
 
     async def ping(self) -> None:
@@ -96,7 +96,7 @@ class EmbeddedBus:
                     raise BusUnavailable(f"{self._directory} is gone")
                 subscriber = next(service for topic in TOPICS.values() for service in topic.subscribers)
                 writers = [writer for writer, _ in self._files.values()] or [self._writer(subscriber)]
-                await asyncio.gather(*(writer.run(lambda _: None, durable=False) for writer in writers))
+                await asyncio.gather(*(writer.run_and_commit(lambda _: None, durable=False) for writer in writers))
         except TimeoutError:
             raise BusUnavailable(f"{self._directory} did not answer in {_PING_TIMEOUT_S} s") from None
 
@@ -135,10 +135,12 @@ class _ServiceQueue:
 
         def work(connection: Connection) -> tuple[list[LeasedMessage], int | None, bool]:
             messages = embedded_table.lease_messages(connection, self._topics, limit, token, now, until)
-            next_at = embedded_table.next_visible_at(connection, self._topics, now) if len(messages) < limit else now
+            next_at = (
+                embedded_table.next_visible_at_micros(connection, self._topics, now) if len(messages) < limit else now
+            )
             return messages, next_at, embedded_table.has_visible_suspects(connection, self._topics, now)
 
-        messages, next_at, has_suspects = await self._writer.run(work, durable=False)
+        messages, next_at, has_suspects = await self._writer.run_and_commit(work, durable=False)
         next_in_s = None if next_at is None else (next_at - now) / 1e6
         return LeaseBatch(messages, next_in_s, has_suspects)
 
@@ -153,7 +155,7 @@ class _ServiceQueue:
             until_micros=until,
             only_suspects=True,
         )
-        return next(iter(await self._writer.run(work, durable=False)), None)
+        return next(iter(await self._writer.run_and_commit(work, durable=False)), None)
 
     async def resolve(self, leased: LeasedMessage, disposition: Disposition) -> bool:
         def work(connection: Connection) -> bool:
@@ -162,16 +164,16 @@ class _ServiceQueue:
             visible_at = self._micros_after(disposition.delay)
             return embedded_table.requeue(connection, leased.row, leased.token, visible_at, disposition.counted)
 
-        return await self._writer.run(work, durable=False)
+        return await self._writer.run_and_commit(work, durable=False)
 
     async def extend(self, messages: Sequence[LeasedMessage]) -> None:
         leases = [(leased.row, leased.token) for leased in messages]
         work = partial(embedded_table.extend_leases, leases=leases, until_micros=self._micros_after(self._lease))
-        await self._writer.run(work, durable=False)
+        await self._writer.run_and_commit(work, durable=False)
 
     async def release_all(self) -> None:
-        work = partial(embedded_table.release_owned, owner=self._presence.name, counted=False)
-        await self._writer.run(work, durable=False)
+        work = partial(embedded_table.release_leases_of_owner, owner=self._presence.name, counted=False)
+        await self._writer.run_and_commit(work, durable=False)
 
     async def _release_dead_consumers(self) -> None:
         """Release the messages of dead consumers; does nothing if called again within a second."""
@@ -180,8 +182,8 @@ class _ServiceQueue:
             return
         self._next_check_s = now_s + _PRESENCE_CHECK_S
         for name in self._presence.find_dead_consumers():
-            released = await self._writer.run(
-                partial(embedded_table.release_owned, owner=name, counted=True), durable=False
+            released = await self._writer.run_and_commit(
+                partial(embedded_table.release_leases_of_owner, owner=name, counted=True), durable=False
             )
             self._presence.remove_dead_consumer(name)
             _log.warning("dead_consumer_found", consumer=name, deliveries_freed=released)

@@ -92,7 +92,7 @@ def has_visible_suspects(connection: Connection, topics: Sequence[str], now_micr
     return connection.execute(statement, (now_micros, *topics)).fetchone() is not None
 
 
-def next_visible_at(connection: Connection, topics: Sequence[str], now_micros: int) -> int | None:
+def next_visible_at_micros(connection: Connection, topics: Sequence[str], now_micros: int) -> int | None:
     """Return the time at which the next delayed or leased message becomes visible; None if there is none."""
     marks = ", ".join("?" * len(topics))
     statement = f"""SELECT visible_at FROM messages WHERE visible_at > ? AND topic IN ({marks})
@@ -122,7 +122,7 @@ def extend_leases(connection: Connection, leases: Sequence[tuple[int, str]], unt
     connection.executemany("UPDATE messages SET visible_at = ? WHERE id = ? AND claim = ?", rows)
 
 
-def release_owned(connection: Connection, owner: str, counted: bool) -> int:
+def release_leases_of_owner(connection: Connection, owner: str, counted: bool) -> int:
     """End all leases of `owner`, make the messages visible at once, and return their number.
 
     `owner` is the part of a token before its slash. Without `counted` the deliveries are no attempts.
@@ -133,7 +133,7 @@ def release_owned(connection: Connection, owner: str, counted: bool) -> int:
     return connection.execute(statement, (uncounted, uncounted, owner, owner)).rowcount
 
 
-def oldest_enqueued_at(connection: Connection) -> int | None:
+def oldest_enqueued_at_micros(connection: Connection) -> int | None:
     """Return the time at which the oldest message was published; None if the queue is empty."""
     # By the growing key: only the first row is read.
     found = connection.execute("SELECT enqueued_at FROM messages ORDER BY id LIMIT 1").fetchone()

@@ -50,14 +50,14 @@ class QueueWriter:
         )
         self._worker = GroupWorker(spec)
 
-    async def run(self, operation: QueueOperation[T], *, durable: bool) -> T:
+    async def run_and_commit(self, operation: QueueOperation[T], *, durable: bool) -> T:
         """Run an operation and return its result once it is committed.
 
         The operation runs even if the caller is cancelled. With `durable` the commit is on the disk. Leases and acks do
         not need that: a killed process loses neither, and after a power cut they are only repeated. Raises
         `BusUnavailable`, also past the deadline.
         """
-        return cast(T, await self._worker.submit((operation, durable), self._deadline_s))
+        return cast(T, await self._worker.submit_and_wait((operation, durable), self._deadline_s))
 
     async def close(self) -> None:
         """Finish the submitted operations, within the deadline, and close the file."""

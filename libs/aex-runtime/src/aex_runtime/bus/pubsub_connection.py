@@ -145,7 +145,7 @@ class PubSubConnection:
     ) -> Stream:
         """Open a streaming pull, with retries. Raises `BusUnavailable`.
 
-        The stream ends after `lifetime_s`. Pass errors of reading it to `note_error`.
+        The stream ends after `lifetime_s`. Pass errors of reading it to `recreate_resources_on_next_call_if_lost`.
         """
 
         async def pull(clients: Clients, _: float) -> Stream:
@@ -157,8 +157,8 @@ class PubSubConnection:
 
         return await self.call_with_retries(subscription, pull)
 
-    def note_error(self, error: GoogleAPICallError) -> None:
-        """Make the next call create missing topics and subscriptions, if an emulator's error may mean any."""
+    def recreate_resources_on_next_call_if_lost(self, error: GoogleAPICallError) -> None:
+        """Make the next call create missing topics and subscriptions, if an emulator may have lost them."""
         if error.grpc_status_code in _AFTER_A_RESTART and self._emulator is not None:
             # The emulator may be empty, or another process may have created a topic without its subscriptions yet: a
             # message published there would reach no subscriber.
@@ -184,7 +184,7 @@ class PubSubConnection:
                 clients = await self._open_clients(end)
                 return await rpc(clients, max(end - loop.time(), 0.001))
         except GoogleAPICallError as error:
-            self.note_error(error)
+            self.recreate_resources_on_next_call_if_lost(error)
             raise
         except TimeoutError:
             raise BusUnavailable(f"{resource}: no answer in time") from None

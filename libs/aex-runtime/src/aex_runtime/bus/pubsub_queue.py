@@ -199,7 +199,7 @@ class PubSubQueue:
         if disposition.counted:
             outstanding.attempts += 1
             # Not in an outage, which blocks all messages: the backlog is then for all replicas.
-            due_at = self._subscriptions[outstanding.topic].window.schedule_retry(due_at)
+            due_at = self._subscriptions[outstanding.topic].window.schedule_retry_and_get_due_at(due_at)
         heapq.heappush(self._retries, (due_at, leased.token))
         self._wake.set()
         return True

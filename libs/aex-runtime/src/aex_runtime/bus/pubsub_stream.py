@@ -54,13 +54,13 @@ class FlowControl:
         self.outgrown = asyncio.Event()
         """Set when waiting messages take over half of the work limit and a new stream would have a larger window."""
 
-    def open_window(self) -> int:
+    def start_window_and_get_size(self) -> int:
         """Return the window for a new stream: the work limit plus the waiting messages, up to the total limit."""
         self.outgrown.clear()
         self._size = min(self._work_limit + self._count(), self._total_limit)
         return self._size
 
-    def schedule_retry(self, due_at: float) -> float:
+    def schedule_retry_and_get_due_at(self, due_at: float) -> float:
         """Register a failed message that waits until `due_at`; return when to retry it, on the loop's clock.
 
         If so many messages wait that the window has room for the work limit only, the message is retried at once. It
@@ -158,13 +158,15 @@ class StreamingPull:
                 reason = str(error)
             if now() - opened_at >= _HEARTBEAT_S:
                 self._retries.reset()
-            await self._retries.log_and_wait("stream_reopened", reason, subscription=self._subscription.path)
+            await self._retries.count_failure_log_and_wait(
+                "stream_reopened", reason, subscription=self._subscription.path
+            )
 
     async def _pull(self) -> None:
         """Open one stream after another until one fails."""
         is_open = True
         while is_open:
-            closing, window = asyncio.Event(), self._subscription.window.open_window()
+            closing, window = asyncio.Event(), self._subscription.window.start_window_and_get_size()
             requests = self._requests(closing, window)
             call = await self._subscription.connection.open_stream(
                 self._subscription.path, requests, 2 * self._lifetime_s
@@ -193,7 +195,7 @@ class StreamingPull:
                 self._take(types.StreamingPullResponse.pb(response).received_messages)
         except grpc.RpcError as error:
             failure = from_grpc_error(error)  # type: ignore[no-untyped-call]
-            self._subscription.connection.note_error(failure)
+            self._subscription.connection.recreate_resources_on_next_call_if_lost(failure)
             raise translate_error(self._subscription.path, failure) from None
 
     async def _requests(self, closing: asyncio.Event, window: int) -> AsyncIterator[types.StreamingPullRequest]:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 import structlog
 from google.api_core.exceptions import AlreadyExists
@@ -44,15 +45,22 @@ def add_bus_attributes(message: Message, addressee: str | None, attempts: int = 
     return Message(message.attributes | attributes, message.data) if attributes else message
 
 
-def split_bus_attributes(attributes: Mapping[str, str], data: bytes) -> tuple[Message, str | None, int]:
-    """Return the message without the bus's attributes, its addressee (None: all) and its attempts.
+class SplitMessage(NamedTuple):
+    """Message without the attributes of the bus, and the values of these."""
 
-    Attempts are 0 if the attribute is missing or invalid.
-    """
+    message: Message
+    addressee: str | None
+    """The only service that the message is for; None for all subscribers."""
+    attempts: int
+    """Attempts used before the message was published again; 0 if the attribute is missing or invalid."""
+
+
+def split_bus_attributes(attributes: Mapping[str, str], data: bytes) -> SplitMessage:
+    """Separate the attributes of the bus from those of the message."""
     own = dict(attributes)
     addressee, attempts = own.pop(ADDRESSEE, None), own.pop(ATTEMPTS, "")
     is_count = attempts.isascii() and attempts.isdigit() and len(attempts) <= _MAX_DIGITS
-    return (Message(own, data), addressee, int(attempts) if is_count else 0)
+    return SplitMessage(Message(own, data), addressee, int(attempts) if is_count else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from aex_runtime.background import RESTARTS, BackgroundTask
 from aex_runtime.bus.consumer import EventMeasures
 from aex_runtime.http.auth import Allow
 from aex_runtime.http.body import MemoryBudget
-from aex_runtime.http.health import AbsenceReason, Probe, operation_routes, presence_probe
+from aex_runtime.http.health import AbsenceReason, Probe, build_presence_probe, operation_routes
 from aex_runtime.http.large_pages import LargePages
 from aex_runtime.http.limits import RATE_LIMITED, RateBounds, RateLimits
 from aex_runtime.http.metrics import GaugeSpec
@@ -60,7 +60,7 @@ def build_app(
     for gauge in (*parts.gauges(), *gauges):
         parts.metrics.add_gauge(gauge)
     app.state.required_parts = required_parts or {}
-    presence = {name: presence_probe(part) for name, part in app.state.required_parts.items()}
+    presence = {name: build_presence_probe(part) for name, part in app.state.required_parts.items()}
     operations = operation_routes({**parts.probes(), **(probes or {}), **presence}, parts.metrics, optional_parts)
     app.router.routes += join_routers(router, operations, docs_routes()).routes
     add_problem_handlers(app)

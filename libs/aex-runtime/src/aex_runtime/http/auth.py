@@ -66,4 +66,4 @@ async def authenticate(request: Request) -> Principal:
 def enforce_rate_limit(request: Request, principal: Principal) -> None:
     """Count one request of this principal. Raises `RateLimited` above its rate limit."""
     limits: RateLimits = request.app.state.rate_limits
-    limits.count_request(principal)
+    limits.count_request_or_raise(principal)

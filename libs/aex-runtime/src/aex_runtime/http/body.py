@@ -46,22 +46,22 @@ class MemoryBudget:
         try:
             yield reservation
         finally:
-            self.adjust(caller, -reservation.size)
+            self.reserve_or_release(caller, -reservation.size)
 
-    def adjust(self, caller: str, size: int) -> None:
-        """Reserve bytes for a caller, or release bytes when `size` is negative.
+    def reserve_or_release(self, caller: str, change_bytes: int) -> None:
+        """Reserve bytes for a caller, or release them when `change_bytes` is negative.
 
         Raises `RateLimited` above the caller's limit, and `TemporarilyUnavailable` above the total.
         """
-        if size > 0 and self._reserved[caller] + size > self._per_caller:
+        if change_bytes > 0 and self._reserved[caller] + change_bytes > self._per_caller:
             limit = f"{self._per_caller // _MEGABYTE} MB"
             message = f"the bodies of your requests in progress may hold {limit} together; retry when one has ended"
             raise RateLimited("too_many_bytes", message, retry_after_s=_RETRY_AFTER_S)
-        if size > 0 and self.reserved + size > self._total:
+        if change_bytes > 0 and self.reserved + change_bytes > self._total:
             limit = f"{self._total // _MEGABYTE} MB"
             message = f"this instance already holds its maximum of {limit} of bodies; retry after {_RETRY_AFTER_S} s"
             raise TemporarilyUnavailable("bodies_busy", message, retry_after_s=_RETRY_AFTER_S)
-        self._reserved[caller] += size
+        self._reserved[caller] += change_bytes
         if not self._reserved[caller]:
             del self._reserved[caller]
 
@@ -74,13 +74,13 @@ class MemoryReservation:
     caller: str
     size: int = 0
 
-    def resize(self, size: int) -> None:
+    def resize_to_body(self, size: int) -> None:
         """Make the reservation as large as the body so far; a body of at most `SMALL_BYTES` needs none.
 
-        Raises as `MemoryBudget.adjust` does.
+        Raises as `MemoryBudget.reserve_or_release` does.
         """
         if size > SMALL_BYTES:
-            self.budget.adjust(self.caller, size - self.size)
+            self.budget.reserve_or_release(self.caller, size - self.size)
             self.size = size
 
 
@@ -102,14 +102,14 @@ class StrictRequest(Request):
     async def body(self) -> bytes:
         """Read the complete body and return it. Later calls return the same bytes.
 
-        Raises `TooLarge` above 10 MB, as soon as that is known, and as `MemoryBudget.adjust` does.
+        Raises `TooLarge` above 10 MB, as soon as that is known, and as `MemoryBudget.reserve_or_release` does.
         """
         if not hasattr(self, "_body"):
             too_large = TooLarge("body_too_large", f"a body has at most {MAX_BODY_BYTES // _MEGABYTE} MB")
             if (content_length(self) or 0) > MAX_BODY_BYTES:
                 raise too_large
-            resize = self._reservation.resize if self._reservation else None
-            self._body = await read_body(self, MAX_BODY_BYTES, too_large, resize)
+            report_size = self._reservation.resize_to_body if self._reservation else None
+            self._body = await read_body(self, MAX_BODY_BYTES, too_large, report_size)
         return self._body
 
     async def json(self) -> Any:
@@ -127,7 +127,7 @@ class StrictRequest(Request):
             self._json = self.parsed
         return self._json
 
-    async def load_body(self) -> None:
+    async def read_and_parse_body(self) -> None:
         """Read and parse the body, if there is one, before FastAPI does.
 
         FastAPI would replace the errors by its own.

@@ -44,7 +44,7 @@ class ConnectionBounds:
     """Requests of one connection that may wait for the responses to earlier ones."""
 
 
-def bounds_within_file_limit(max_connections: int) -> ConnectionBounds:
+def connection_bounds_within_file_limit(max_connections: int) -> ConnectionBounds:
     """Return bounds with this many connections, or fewer if the process may open fewer files.
 
     A lowered number is logged.
@@ -185,7 +185,7 @@ class AbortableProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def protocol_with_bounds(bounds: ConnectionBounds) -> type[AbortableProtocol]:
+def create_protocol_class(bounds: ConnectionBounds) -> type[AbortableProtocol]:
     """Return a protocol class with these bounds, because uvicorn passes no arguments to it."""
 
     class BoundedProtocol(AbortableProtocol):
@@ -195,7 +195,7 @@ def protocol_with_bounds(bounds: ConnectionBounds) -> type[AbortableProtocol]:
     return BoundedProtocol
 
 
-def disconnect(scope: Scope) -> NoReturn:
+def disconnect_and_raise(scope: Scope) -> NoReturn:
     """Abort the connection of a request, if the server supports that, and raise `ClientDisconnect`."""
     abort: Callable[[], None] | None = scope.get("extensions", {}).get(_EXTENSION)
     if abort is not None:

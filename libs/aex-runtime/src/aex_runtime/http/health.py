@@ -32,7 +32,7 @@ class PartMissing(Exception):
     """A part of the service that is absent. The message is the reason."""
 
 
-def presence_probe(absence: AbsenceReason) -> Probe:
+def build_presence_probe(absence: AbsenceReason) -> Probe:
     """Return a probe that raises `PartMissing` while the part is absent."""
 
     async def probe() -> None:

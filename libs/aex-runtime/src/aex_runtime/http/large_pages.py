@@ -60,7 +60,7 @@ class LongStrings:
         self._token = secrets.token_hex(16)  # that no body holds
         self._strings: list[memoryview] = []
 
-    def extract_from(self, body: bytes) -> bytes:
+    def replace_by_placeholders(self, body: bytes) -> bytes:
         """Keep the long strings of a JSON text and return the text with placeholders for them."""
         pieces, position = list[bytes](), 0
         for start, end in _long_strings(body):
@@ -150,7 +150,7 @@ class PageReader:
         if self._is_large:
             self._slots.release_slot()
 
-    async def count_bytes(self, size: int) -> None:
+    async def count_bytes_and_acquire_slot_if_large(self, size: int) -> None:
         """Add bytes to the page; take a slot when it becomes large.
 
         Raises `TemporarilyUnavailable` if no slot becomes free.
@@ -160,25 +160,25 @@ class PageReader:
             await self._slots.acquire_slot()
             self._is_large = True
 
-    async def load_body(self, collection: Collection, document: Document) -> Document | None:
+    async def count_and_load_body(self, collection: Collection, document: Document) -> Document | None:
         """Count a document's body and return the document with it; None if it was deleted meanwhile.
 
         The document comes from `unloaded`, the store without large bodies.
         """
-        await self.count_bytes(body_size(document))
+        await self.count_bytes_and_acquire_slot_if_large(body_size(document))
         return await self._store.get(collection, document.key) if is_spilled(document) else document
 
-    async def find_record(self, table: Table[M], key: str) -> M | None:
+    async def count_and_load_record(self, table: Table[M], key: str) -> M | None:
         """Read and count the record with this key; return None if there is none."""
         document = await self.unloaded.get(table.collection, key)
-        loaded = None if document is None else await self.load_body(table.collection, document)
+        loaded = None if document is None else await self.count_and_load_body(table.collection, document)
         return None if loaded is None else await self.decode_record(table, loaded)
 
     async def decode_record(self, table: Table[M], document: Document) -> M:
         """Return the record of a loaded document; in a thread if the page is large."""
-        return (await self.decode_with_strings(table, document))[0]
+        return (await self.decode_and_extract_long_strings(table, document))[0]
 
-    async def decode_with_strings(self, table: Table[M], document: Document) -> tuple[M, range]:
+    async def decode_and_extract_long_strings(self, table: Table[M], document: Document) -> tuple[M, range]:
         """Return the record of a loaded document, and the numbers of its long strings that are kept apart."""
         strings = self._strings
         if strings is None:
@@ -186,7 +186,7 @@ class PageReader:
 
         def decode() -> tuple[M, range]:
             first = strings.count
-            body = strings.extract_from(document.body)
+            body = strings.replace_by_placeholders(document.body)
             return table.decode(replace(document, body=body)).record, range(first, strings.count)
 
         return await self.run_in_thread_if_large(decode)
@@ -196,7 +196,7 @@ class PageReader:
         if self._strings is not None:
             self._strings.free_unused(numbers, rendered_json)
 
-    def json_size(self, content: bytes) -> int:
+    def restored_json_size(self, content: bytes) -> int:
         """Return how many bytes a record's rendered JSON has with its long strings."""
         return len(content) if self._strings is None else self._strings.restored_size(content)
 

@@ -80,7 +80,7 @@ class TokenBuckets(Generic[Key]):
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def try_take(self, key: Key, now_s: float, tokens: float = 1.0) -> float:
+    def take_or_get_wait_s(self, key: Key, now_s: float, tokens: float = 1.0) -> float:
         """Take tokens and return 0; if too few, take none and return the seconds until there are enough."""
         level = self._level(self._buckets.pop(key, (self._burst, now_s)), now_s)
         missing = max(tokens - level, 0.0)
@@ -131,7 +131,7 @@ class RateLimits:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def count_request(self, principal: Principal) -> None:
+    def count_request_or_raise(self, principal: Principal) -> None:
         """Count one request of a principal. Above the limit raise `RateLimited` and do not count it.
 
         A refusal is also measured, and logged once a minute. All tokens with the same issuer, role and id share a
@@ -141,9 +141,9 @@ class RateLimits:
         if not bounds.per_s or principal.role is Audience.SERVICE:
             return
         now, key = self._monotonic(), (principal.issuer, principal.role.value, principal.id)
-        if wait_s := self._buckets.try_take(key, now):
+        if wait_s := self._buckets.take_or_get_wait_s(key, now):
             self._measures.count(RATE_LIMITED)
-            if not self._log_buckets.try_take(key, now):
+            if not self._log_buckets.take_or_get_wait_s(key, now):
                 subject = {"principal": principal.id, "role": principal.role.value}
                 _log.warning("rate_limited", **subject, **asdict(bounds))
             retry_after_s = math.ceil(wait_s)

@@ -124,10 +124,10 @@ async def _render(
     The tuple is empty if the record was deleted or does not match.
     """
     table, before = listing.table, reader.size
-    loaded = await reader.load_body(table.collection, document)
+    loaded = await reader.count_and_load_body(table.collection, document)
     if loaded is None:
         return (), listing.hidden_bytes or 0
-    record, strings = await reader.decode_with_strings(table, loaded)
+    record, strings = await reader.decode_and_extract_long_strings(table, loaded)
     if not listing.matches(record):
         reader.free_unused_strings(strings, b"")
         return (), reader.size - before if listing.hidden_bytes is None else listing.hidden_bytes
@@ -136,7 +136,7 @@ async def _render(
         return (rendered,), reader.size - before
     content = await reader.run_in_thread_if_large(lambda: to_json(rendered.item))
     reader.free_unused_strings(strings, content)
-    return (rendered.item,), (listing.hidden_bytes or 0) + reader.json_size(content)
+    return (rendered.item,), (listing.hidden_bytes or 0) + reader.restored_json_size(content)
 
 
 async def _merge(store: Store, listing: Listing[M], paging: PageRequest) -> AsyncGenerator[Document, None]:

@@ -72,7 +72,7 @@ class RequestMiddleware:
         sent = {name: value for name, value in scope["headers"] if name in _TRACE_HEADERS}
         parent, state = (sent.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS)
         if self._tracers is None:
-            return continue_trace(parent, state, "request", joins=self._joins_traces)
+            return continue_trace(parent, state, "request", work_belongs_to_trace=self._joins_traces)
         return record_steps(self._tracers, caller_named_trace=self._joins_traces and is_valid_traceparent(parent))
 
     async def _handle(self, scope: Scope, receive: Receive, response: "_Response") -> None:

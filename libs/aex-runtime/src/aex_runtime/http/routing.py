@@ -18,7 +18,7 @@ from aex_runtime.http.body import StrictRequest
 from aex_runtime.http.problems import openapi_problem_responses
 from aex_runtime.http.strict_json import MAX_PROBLEMS
 from aex_runtime.telemetry import add_span_attributes
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 
 T = TypeVar("T")
 _LOGGED_PARAMETERS = ("contract_id", "work_id")
@@ -72,7 +72,7 @@ class ServiceRoute(APIRoute):
             _check_query_parameters(strict, parameters)
             with strict.reserve_memory(_caller(strict)):
                 if reads_json:
-                    await strict.load_body()
+                    await strict.read_and_parse_body()
                 return await handle(strict)
 
         return handle_strictly
@@ -114,7 +114,7 @@ def _bind_subject(request: Request) -> None:
     subject = {name: request.path_params[name] for name in _LOGGED_PARAMETERS if name in request.path_params}
     if subject:
         structlog.contextvars.bind_contextvars(**subject)
-        add_span_attributes(id_attributes(*subject.values()))
+        add_span_attributes(build_span_attributes_of_ids(*subject.values()))
 
 
 def _query_parameters(dependant: Dependant) -> Mapping[str, bool]:

@@ -9,7 +9,7 @@ import structlog
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from aex_runtime.http.connections import disconnect
+from aex_runtime.http.connections import disconnect_and_raise
 
 MEDIA_TYPE = "text/event-stream"
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -91,7 +91,7 @@ class Download(_AbortableResponse):
             if not timeout.expired():
                 raise
             _log.warning("slow_reader_disconnected", **asdict(self._min_rate))
-            disconnect(self.scope)
+            disconnect_and_raise(self.scope)
         self._grace_s = self._min_rate.remaining_grace_s(self._grace_s, clock() - started, len(chunk))
 
 
@@ -105,7 +105,7 @@ class OpenStreams:
     def __len__(self) -> int:
         return len(self._timeouts)
 
-    def end_all(self) -> None:
+    def end_all_and_refuse_new(self) -> None:
         """End all open streams, and every later one at its start. Call it on the event loop."""
         self._ended = True
         for timeout in self._timeouts:
@@ -113,7 +113,7 @@ class OpenStreams:
 
     @contextmanager
     def track(self, lifetime: asyncio.Timeout) -> Iterator[None]:
-        """Count a stream as open during the block; `end_all` makes its `lifetime` expire."""
+        """Count a stream as open during the block; `end_all_and_refuse_new` makes its `lifetime` expire."""
         self._timeouts.add(lifetime)
         if self._ended:
             _expire(lifetime)
@@ -151,7 +151,7 @@ class EventStream(_AbortableResponse):
             async with asyncio.timeout(_END_S):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:  # the reader stopped reading, and would keep what the server still holds for it
-            disconnect(self.scope)
+            disconnect_and_raise(self.scope)
 
 
 def _expire(timeout: asyncio.Timeout) -> None:

@@ -69,10 +69,10 @@ def parse_strict_json(raw: bytes) -> Any:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=reader.members,
-            parse_float=reader.fraction,
-            parse_int=reader.integer,
-            parse_constant=reader.constant,
+            object_pairs_hook=reader.build_object,
+            parse_float=reader.parse_fraction,
+            parse_int=reader.parse_integer,
+            parse_constant=reader.reject_constant,
         )
     except json.JSONDecodeError as error:
         _refuse("malformed_json", f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})")
@@ -107,7 +107,7 @@ class _Reader:
     def __init__(self) -> None:
         self.has_rejected = False
 
-    def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) == len(pairs):
             return members
@@ -115,7 +115,7 @@ class _Reader:
         counts = Counter(name for name, _ in pairs)
         return DuplicateKeys(members, [name for name, count in counts.items() if count > 1])
 
-    def fraction(self, text: str) -> float | RejectedNumber:
+    def parse_fraction(self, text: str) -> float | RejectedNumber:
         if len(text) > MAX_NUMBER_CHARS:
             return self._reject("number_too_long", f"a number has at most {MAX_NUMBER_CHARS} characters")
         number = JsonFloat(text)
@@ -123,14 +123,14 @@ class _Reader:
             return self._reject("number_out_of_range", "the number is beyond what a double holds")
         return number
 
-    def integer(self, text: str) -> int | RejectedNumber:
+    def parse_integer(self, text: str) -> int | RejectedNumber:
         if len(text) <= _SAFE_DIGITS:
             return int(text)
         if len(text) > MAX_NUMBER_CHARS or abs(number := int(text)) > MAX_SAFE_INTEGER:
             return self._reject("unsafe_integer", "integers must be within ±(2^53 − 1)")
         return number
 
-    def constant(self, name: str) -> RejectedNumber:
+    def reject_constant(self, name: str) -> RejectedNumber:
         return self._reject("not_a_number", f"{name} is not JSON")
 
     def _reject(self, code: str, message: str) -> RejectedNumber:
@@ -138,15 +138,15 @@ class _Reader:
         return RejectedNumber(code, message)
 
 
-def extend_pointer(path: str, name: str | int) -> str:
-    """Return the JSON pointer `path`, extended by one name or index.
+def extend_pointer(pointer: str, name: str | int) -> str:
+    """Return the JSON pointer, extended by one name or index.
 
     A name is made printable and cut to 100 characters.
     """
     if isinstance(name, int):
-        return f"{path}/{name}"
+        return f"{pointer}/{name}"
     printable = _UNPRINTABLE.sub("\ufffd", name[:_MAX_SEGMENT])
-    return f"{path}/{escape_pointer_segment(printable)}"
+    return f"{pointer}/{escape_pointer_segment(printable)}"
 
 
 def _has_long_container(root: Any) -> bool:

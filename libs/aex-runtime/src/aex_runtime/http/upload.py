@@ -15,7 +15,7 @@ import structlog
 from fastapi import Request
 
 from aex_runtime.errors import InvalidRequest, TooLarge
-from aex_runtime.http.connections import disconnect
+from aex_runtime.http.connections import disconnect_and_raise
 from aex_runtime.http.streaming import TransferRate
 
 BINARY_BODY: Mapping[str, Any] = {
@@ -80,7 +80,7 @@ async def stream_body(request: Request, min_rate: TransferRate = MIN_RATE) -> As
             if not timeout.expired():
                 raise
             _log.warning("slow_sender_disconnected", **asdict(min_rate))
-            disconnect(request.scope)
+            disconnect_and_raise(request.scope)
         if not chunk:
             return
         grace_s = min_rate.remaining_grace_s(grace_s, clock() - started, len(chunk))
@@ -88,20 +88,20 @@ async def stream_body(request: Request, min_rate: TransferRate = MIN_RATE) -> As
 
 
 async def read_body(
-    request: Request, max_bytes: int, too_large: TooLarge, resize: Callable[[int], None] | None = None
+    request: Request, max_bytes: int, too_large_error: TooLarge, report_size: Callable[[int], None] | None = None
 ) -> bytes:
-    """Read the complete body and return it. Raises `too_large` above `max_bytes`.
+    """Read the complete body and return it. Raises `too_large_error` above `max_bytes`.
 
-    `resize` is called with the bytes so far after each chunk. The sender must keep the minimum rate.
+    `report_size` is called with the bytes so far after each chunk. The sender must keep the minimum rate.
     """
     content = bytearray()
     async with aclosing(stream_body(request)) as chunks:
         async for chunk in chunks:
             content += chunk
             if len(content) > max_bytes:
-                raise too_large
-            if resize is not None:
-                resize(len(content))
+                raise too_large_error
+            if report_size is not None:
+                report_size(len(content))
     return bytes(content)
 
 

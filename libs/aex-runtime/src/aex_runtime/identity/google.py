@@ -66,7 +66,7 @@ class MetadataServer:
                     except NoIdToken as error:
                         if not error.retryable or retries.failures == self._attempts - 1:
                             raise
-                        await retries.log_and_wait("id_token_retried", str(error), audience=audience)
+                        await retries.count_failure_log_and_wait("id_token_retried", str(error), audience=audience)
         except TimeoutError as error:
             raise NoIdToken(f"no answer within {self._total_s:g} s") from error
 
@@ -120,7 +120,7 @@ class _CachedToken:
     fetched_at: datetime = _LONG_AGO
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def is_due(self, now: datetime) -> bool:
+    def is_renewal_due(self, now: datetime) -> bool:
         """Return whether to fetch: the token is missing or near its end, and `PAUSE` has passed."""
         return now >= self.ends_at - RENEW_BEFORE and not timedelta(0) <= now - self.fetched_at < PAUSE
 
@@ -138,9 +138,9 @@ class GoogleServiceTokens(ServiceTokens):
     async def get_token(self, audience: str) -> str:
         cached, now = self._cache[audience], self._clock.now()
         is_renewing = cached.lock.locked() and now < cached.ends_at
-        if cached.is_due(now) and not is_renewing:
+        if cached.is_renewal_due(now) and not is_renewing:
             async with cached.lock:
-                if cached.is_due(self._clock.now()):  # unless the previous holder of the lock has fetched
+                if cached.is_renewal_due(self._clock.now()):  # unless the previous holder of the lock has fetched
                     await self._renew(audience, cached)
         if self._clock.now() >= cached.ends_at:
             message = "Google's metadata server returns no token for calls to other services; retry after 5 s"

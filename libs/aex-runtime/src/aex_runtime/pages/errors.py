@@ -93,7 +93,7 @@ class PageRoute(ServiceRoute):
         site = guard.site
 
         async def handle_page(request: Request) -> Response:
-            await site.templates.prepare()
+            await site.templates.load_all_if_needed()
             try:
                 if isinstance(guard, AllowSession):
                     await guard(request)

@@ -89,7 +89,7 @@ class AllowSession(Allow):
 
         Raises `Unauthenticated` without a valid session, and `Forbidden` for any other role.
         """
-        principal = (await authenticate_session(self.site, request)).principal
+        principal = (await authenticate_session_within_rate_limit(self.site, request)).principal
         if principal.role not in self.roles:
             raise Forbidden("forbidden_role", f"the role {principal.role.value} may not see this page")
         return principal
@@ -103,7 +103,7 @@ class PublicPage(Public):
         self.site = site
 
 
-async def authenticate_session(site: Site, request: Request) -> Session:
+async def authenticate_session_within_rate_limit(site: Site, request: Request) -> Session:
     """Verify the token of the request and return its session; count the request for the rate limit.
 
     Later calls for the same request return the same session without another check. Raises `Unauthenticated`,
@@ -124,6 +124,6 @@ async def authenticate_session(site: Site, request: Request) -> Session:
 
 
 def current_session(request: Request) -> Session | None:
-    """Return the session that `authenticate_session` has found for this request, or None."""
+    """Return the session of this request; None before `authenticate_session_within_rate_limit`."""
     known: Session | None = getattr(request.state, "session", None)
     return known

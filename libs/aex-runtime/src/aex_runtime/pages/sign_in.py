@@ -17,7 +17,7 @@ from aex_runtime.pages.sessions import (
     AllowSession,
     PublicPage,
     Session,
-    authenticate_session,
+    authenticate_session_within_rate_limit,
     csrf_token,
     session_cookie_name,
     set_or_remove_cookie,
@@ -31,10 +31,10 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 _SESSION_ENDED = "Your session has ended. Sign in to continue."
 
 
-def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
+def site_routes(site: Site, first_page_query: QueryNames) -> APIRouter:
     """Return the routes of sign-in, sign-out and static files, and a redirect from `{prefix}/`.
 
-    The service adds its own pages. `first_page` names the query parameters of the page at the prefix.
+    The service adds its own pages. `first_page_query` names the query parameters of the page at the prefix.
     """
     router = page_router()
     _sign_in_routes(router, site)
@@ -53,7 +53,7 @@ def site_routes(site: Site, first_page: QueryNames) -> APIRouter:
             raise NotFound("no_such_file", "there is no such file")
         return Response(asset.content, media_type=asset.media_type, headers={"Cache-Control": _IMMUTABLE})
 
-    @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site)), Depends(first_page)])
+    @router.get(f"{site.prefix}/", dependencies=[Depends(AllowSession(site)), Depends(first_page_query)])
     async def redirect_to_first_page(request: Request) -> Response:
         return redirect_to(path_with_query(site.prefix, request))
 
@@ -72,7 +72,7 @@ class AllowNoPage(AllowSession):
         raise NotFound("no_such_page", "there is no such page")
 
 
-def missing_page_route(site: Site) -> APIRouter:
+def not_found_page_route(site: Site) -> APIRouter:
     """Return the route of all unknown paths below the prefix. Declare it last."""
     router = page_router()
 
@@ -90,7 +90,7 @@ def _sign_in_routes(router: APIRouter, site: Site) -> None:
     async def sign_in_page(request: Request) -> Response:
         target = target_within_site(site, request.query_params.get("next"))
         try:
-            session = await authenticate_session(site, request)
+            session = await authenticate_session_within_rate_limit(site, request)
         except Unauthenticated:
             return _render(site, request, target, notice=_SESSION_ENDED if "ended" in request.query_params else None)
         return redirect_to(target) if session.principal.role in site.roles else _render(site, request, target)

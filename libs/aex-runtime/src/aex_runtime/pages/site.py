@@ -82,7 +82,7 @@ class Templates:
         self._packages, self._assets = packages, assets
         self._ready = False
 
-    async def prepare(self) -> None:
+    async def load_all_if_needed(self) -> None:
         """Load all templates in a thread, if they are not loaded yet, so that other requests go on."""
         if not self._ready:
             await asyncio.to_thread(self._load)

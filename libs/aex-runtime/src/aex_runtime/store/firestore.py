@@ -64,7 +64,7 @@ class FirestoreStore:
     async def commit(self, transaction: BufferedTransaction) -> bool:
         """Commit the writes of a transaction; see `Committer.commit`."""
         if not transaction.writes:
-            return await self.is_current(transaction)
+            return await self.has_unchanged_reads(transaction)
         versions = merge_expected_versions(transaction.expected)
         if versions is None:
             return False
@@ -79,8 +79,8 @@ class FirestoreStore:
         await self._check_created(versions, plan)
         return False
 
-    async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
+    async def has_unchanged_reads(self, transaction: BufferedTransaction) -> bool:
+        """Return whether the documents that were read are unchanged; see `Committer.has_unchanged_reads`."""
         if transaction.is_single_read:
             return True
         versions = merge_expected_versions(transaction.expected)

@@ -13,7 +13,7 @@ from google.cloud.firestore_v1.types import StructuredQuery
 
 from aex_runtime.store import firestore_layout as layout
 from aex_runtime.store.firestore_documents import DocumentStep
-from aex_runtime.store.ordering import Edge, rank, tightest_edges
+from aex_runtime.store.ordering import Edge, index_sort_key, tightest_edges
 from aex_runtime.store.port import Comparison, Document, DocumentKey, Query, Scalar, StoreError, Write
 
 _BatchGet: Any = types.BatchGetDocumentsRequest.pb()
@@ -143,7 +143,7 @@ def build_query_request(database: FirestoreDatabase, query: Query) -> Any | None
 
     Documents with equal values are ordered by name, in the direction of the query, as in its indexes.
     """
-    start = find_start(query)
+    start = find_start_position(query)
     if start == "nowhere":
         return None
     request = _RunQuery(parent=f"{database.path}/documents")
@@ -168,7 +168,7 @@ def build_query_request(database: FirestoreDatabase, query: Query) -> Any | None
     return request
 
 
-def find_start(query: Query) -> tuple[Scalar, str] | Literal["bounds", "nowhere"]:
+def find_start_position(query: Query) -> tuple[Scalar, str] | Literal["bounds", "nowhere"]:
     """Return where the results of a query start.
 
     A pair of ordered value and key: behind this document, which is the query's `after`. `bounds`: at the start of the
@@ -181,7 +181,7 @@ def find_start(query: Query) -> tuple[Scalar, str] | Literal["bounds", "nowhere"
         return "nowhere"
     if query.after is None or query.order is None:
         return query.after or "bounds"
-    position = Edge(rank(query.after[0]), inclusive=True)
+    position = Edge(index_sort_key(query.after[0]), inclusive=True)
     is_below, is_above = (
         position.lower_sort_key() < low.lower_sort_key(),
         high is not None and position.upper_sort_key() > high.upper_sort_key(),

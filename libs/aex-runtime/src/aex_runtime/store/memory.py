@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from aex_runtime.store.limits import check_query
-from aex_runtime.store.ordering import Rank, rank, satisfies
+from aex_runtime.store.ordering import Rank, index_sort_key, is_within_bound
 from aex_runtime.store.port import AlreadyExists, Collection, Document, DocumentKey, Query, T, Write, truncate_page
 from aex_runtime.store.transactions import BufferedTransaction, TransactionRetry, run_with_retries
 
@@ -35,15 +35,15 @@ class MemoryStore:
     async def transact(self, fn: Callable[[BufferedTransaction], Awaitable[T]]) -> T:
         return await run_with_retries(fn, self, self._retry)
 
-    async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
+    async def has_unchanged_reads(self, transaction: BufferedTransaction) -> bool:
+        """Return whether the documents that were read are unchanged; see `Committer.has_unchanged_reads`."""
         return transaction.is_single_read or all(
             self._version_of(key) == version for key, version in transaction.expected
         )
 
     async def commit(self, transaction: BufferedTransaction) -> bool:
         """Commit the writes of a transaction; see `Committer.commit`."""
-        if not await self.is_current(transaction):
+        if not await self.has_unchanged_reads(transaction):
             return False
         changes: dict[DocumentKey, Document | None] = {}
         for write in transaction.writes:
@@ -77,17 +77,20 @@ class MemoryStore:
 
 
 def _matches(query: Query, document: Document) -> bool:
-    if any(rank(document.fields.get(name)) != rank(value) for name, value in query.equal.items()):
+    if any(index_sort_key(document.fields.get(name)) != index_sort_key(value) for name, value in query.equal.items()):
         return False
     if query.order and document.fields.get(query.order) is None:
         return False  # as in Firestore: a document without the ordered field is not in the index
-    if not all(satisfies(document.fields.get(query.order or ""), bound) for bound in query.bounds):
+    if not all(is_within_bound(document.fields.get(query.order or ""), bound) for bound in query.bounds):
         return False
     if query.after is None:
         return True
-    position, after = _position(query, document), (rank(query.after[0] if query.order else None), query.after[1])
+    position, after = (
+        _position(query, document),
+        (index_sort_key(query.after[0] if query.order else None), query.after[1]),
+    )
     return position > after if query.direction == "asc" else position < after
 
 
 def _position(query: Query, document: Document) -> tuple[Rank, str]:
-    return (rank(document.fields.get(query.order) if query.order else None), document.key)
+    return (index_sort_key(document.fields.get(query.order) if query.order else None), document.key)

@@ -11,7 +11,7 @@ Rank = tuple[int, int | str]
 SMALLEST_INTEGER = -(2**63)
 
 
-def rank(value: Scalar) -> Rank:
+def index_sort_key(value: Scalar) -> Rank:
     """Return the sort key of an index value. Booleans sort before integers, so that `True` differs from 1."""
     if value is None:
         return (0, 0)
@@ -23,9 +23,9 @@ def rank(value: Scalar) -> Rank:
 _HOLDS = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
-def satisfies(value: Scalar, bound: Bound) -> bool:
+def is_within_bound(value: Scalar, bound: Bound) -> bool:
     """Return whether a value is within a bound. A value of another type than the bound's never is."""
-    left, right = rank(value), rank(bound.value)
+    left, right = index_sort_key(value), index_sort_key(bound.value)
     if left[0] != right[0]:
         return False
     return bool(_HOLDS[bound.comparison](left, right))
@@ -58,7 +58,7 @@ def tightest_edges(bounds: Sequence[Bound]) -> tuple[Edge | None, Edge | None]:
     """
     lows, highs = [], []
     for bound in bounds:
-        value = rank(bound.value)
+        value = index_sort_key(bound.value)
         lows.append(Edge(_SMALLEST[value[0]], inclusive=True))
         highs.append(Edge(_SMALLEST[value[0] + 1], inclusive=False))
         if bound.comparison in {">", ">=", "=="}:

@@ -65,7 +65,7 @@ class SQLiteStore:
     async def query_page(self, query: Query) -> list[Document]:
         check_query(query)
         if query.collection not in self._indexed:
-            await self._writer.submit(Commit(declared=(query.collection,)), self._deadline_s)
+            await self._writer.submit_and_wait(Commit(declared=(query.collection,)), self._deadline_s)
             self._indexed.add(query.collection)
         return await self._read(lambda connection: select_by_query(connection, query))
 
@@ -75,12 +75,12 @@ class SQLiteStore:
     async def commit(self, transaction: BufferedTransaction) -> bool:
         """Commit the writes of a transaction; see `Committer.commit`."""
         if not transaction.writes:
-            return await self.is_current(transaction)
+            return await self.has_unchanged_reads(transaction)
         commit = Commit(tuple(transaction.expected), tuple(transaction.writes))
-        return await self._writer.submit(commit, self._deadline_s)
+        return await self._writer.submit_and_wait(commit, self._deadline_s)
 
-    async def is_current(self, transaction: BufferedTransaction) -> bool:
-        """Return whether the documents that were read are unchanged; see `Committer.is_current`."""
+    async def has_unchanged_reads(self, transaction: BufferedTransaction) -> bool:
+        """Return whether the documents that were read are unchanged; see `Committer.has_unchanged_reads`."""
         if transaction.is_single_read:
             return True
         expected = tuple(transaction.expected)
@@ -94,7 +94,7 @@ class SQLiteStore:
     async def ping(self) -> None:
         # With a write: readers work on while another process holds the lock, and on a full disk.
         deadline_s = min(_PING_S, self._deadline_s)
-        writing = self._writer.submit(Commit(probe=True), deadline_s)
+        writing = self._writer.submit_and_wait(Commit(probe=True), deadline_s)
         # Both are awaited though one fails, so that none remains running.
         for result in await asyncio.gather(self._read(self._probe, deadline_s), writing, return_exceptions=True):
             if isinstance(result, BaseException):
@@ -107,7 +107,7 @@ class SQLiteStore:
             self._file.write_lock.close()
 
     async def _read(self, read: Callable[[sqlite3.Connection], R], deadline_s: float | None = None) -> R:
-        return cast(R, await self._readers.submit(read, deadline_s or self._deadline_s))
+        return cast(R, await self._readers.submit_and_wait(read, deadline_s or self._deadline_s))
 
     def _probe(self, connection: sqlite3.Connection) -> None:
         connection.execute("SELECT version FROM latest").fetchall()

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from aex_runtime.sqlite_file import read_transaction
-from aex_runtime.store.ordering import Edge, rank, tightest_edges
+from aex_runtime.store.ordering import Edge, index_sort_key, tightest_edges
 from aex_runtime.store.port import Collection, Document, Fields, Index, Query, Scalar, truncate_page
 
 # SQL has no booleans: reals below every integer sort as booleans must, and differ from 0 and 1.
@@ -102,7 +102,7 @@ def build_statements(query: Query) -> Iterator[Statement]:
         if query.direction == "asc":
             yield _statement(query, low, high)
         return
-    same, beyond = Edge(rank(value), inclusive=True), Edge(rank(value), inclusive=False)
+    same, beyond = Edge(index_sort_key(value), inclusive=True), Edge(index_sort_key(value), inclusive=False)
     is_inside = low is None or same.lower_sort_key() >= low.lower_sort_key()
     if is_inside and (high is None or same.upper_sort_key() <= high.upper_sort_key()):
         yield _statement(query, same, same, key=(further, key))

@@ -101,7 +101,7 @@ class Committer(Protocol):
         Raises `AlreadyExists` if a document to create exists.
         """
 
-    async def is_current(self, transaction: BufferedTransaction) -> bool:
+    async def has_unchanged_reads(self, transaction: BufferedTransaction) -> bool:
         """Return whether every document that was read still has its version."""
 
 
@@ -119,7 +119,7 @@ async def run_with_retries(
         try:
             result = await fn(transaction)
         except Exception:
-            if await backend.is_current(transaction):
+            if await backend.has_unchanged_reads(transaction):
                 raise
         else:
             check_writes(transaction.writes)

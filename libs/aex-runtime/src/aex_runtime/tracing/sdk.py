@@ -56,7 +56,7 @@ _LIMITS = SpanLimits(max_span_attributes=32, max_attribute_length=256, max_links
 _log = structlog.get_logger(__name__)
 
 
-def filter_span(span: ReadableSpan) -> ReadableSpan:
+def remove_private_span_data(span: ReadableSpan) -> ReadableSpan:
     """Return the span without the attributes, events and trace states that must not leave the process."""
     names = EXPORTED_ATTRIBUTES - _CALL_ATTRIBUTES if span.kind is SpanKind.SERVER else EXPORTED_ATTRIBUTES
     attributes = {
@@ -152,7 +152,7 @@ class BatchExporter(SpanProcessor):
         with self._exporting:
             for _ in range(1 + len(self._waiting) // self._policy.batch):
                 size = min(len(self._waiting), self._policy.batch)
-                if batch := [filter_span(self._waiting.popleft()) for _ in range(size)]:
+                if batch := [remove_private_span_data(self._waiting.popleft()) for _ in range(size)]:
                     self._export_batch(batch)
         dropped, self._dropped = self._dropped, 0
         if dropped:

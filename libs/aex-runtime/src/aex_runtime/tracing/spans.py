@@ -26,7 +26,7 @@ _NESTED = ("award", "outcome")
 """The objects with ids in the data of `contract.awarded` and `outcome.verified`."""
 
 
-def id_attributes(*ids: object) -> dict[str, str]:
+def build_span_attributes_of_ids(*ids: object) -> dict[str, str]:
     """Return the span attributes of ids: `"ctr_1"` → `{"aex.contract_id": "ctr_1"}`.
 
     Text that is no id of a known kind is skipped.
@@ -35,10 +35,10 @@ def id_attributes(*ids: object) -> dict[str, str]:
     return {_NAMES[found[1]]: found[0] for found in matches if found}
 
 
-def extract_id_attributes(subject: str, data: Mapping[str, Any]) -> dict[str, str]:
+def build_span_attributes_of_message_ids(subject: str, data: Mapping[str, Any]) -> dict[str, str]:
     """Return the span attributes of the ids in an event or a timer: in its subject and in its data."""
     nested = [found for name in _NESTED if isinstance(found := data.get(name), Mapping)]
-    return id_attributes(*(each.get(field) for each in (*nested, data) for field in _FIELDS), subject)
+    return build_span_attributes_of_ids(*(each.get(field) for each in (*nested, data) for field in _FIELDS), subject)
 
 
 OWN_QUEUE, PUBSUB = "aex", "gcp_pubsub"
@@ -88,7 +88,10 @@ class MessageSpans:
 
     def timer_span(self, timer: Timer) -> AbstractContextManager[Span]:
         """Return a context manager that runs its block in the span of firing a timer."""
-        attributes = {"aex.timer.kind": timer.kind, **extract_id_attributes(timer.subject, timer.payload)}
+        attributes = {
+            "aex.timer.kind": timer.kind,
+            **build_span_attributes_of_message_ids(timer.subject, timer.payload),
+        }
         parent, name = (timer.traceparent, timer.tracestate), f"fire {timer.kind}"
         return telemetry.continue_trace(*parent, name, self.provider, kind=SpanKind.INTERNAL, attributes=attributes)
 
@@ -112,7 +115,7 @@ class MessageSpans:
             "messaging.operation.type": "send" if operation == "publish" else operation,
             "messaging.destination.name": event.type,
             "messaging.message.id": event.id,
-            **extract_id_attributes(event.subject, event.data),
+            **build_span_attributes_of_message_ids(event.subject, event.data),
         }
 
 
@@ -121,20 +124,20 @@ CONTRACT_TRACE = "ce-traceparent"
 _FIRST_ERROR = 400
 
 
-def call_span(method: str, url: str, template: str, ids: telemetry.Attributes) -> AbstractContextManager[Span]:
+def call_span(method: str, url: str, path_template: str, ids: telemetry.Attributes) -> AbstractContextManager[Span]:
     """Return a context manager that runs its block in the span of a call to another service.
 
-    `template` is the template of the path, `ids` the attributes of the ids that the call concerns.
+    `path_template` is the path with names of parameters, `ids` the attributes of the ids that the call concerns.
     """
     parts = urlsplit(url)
     attributes: dict[str, str | int | float | bool] = {
         "http.request.method": method,
-        "url.template": template,
+        "url.template": path_template,
         "server.address": parts.hostname or "",
         "server.port": parts.port or (443 if parts.scheme == "https" else 80),
         **ids,
     }
-    return telemetry.trace_step(f"{method} {template}", attributes, SpanKind.CLIENT)
+    return telemetry.trace_step(f"{method} {path_template}", attributes, SpanKind.CLIENT)
 
 
 def record_call_status(status: int) -> None:

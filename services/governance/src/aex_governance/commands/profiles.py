@@ -9,8 +9,15 @@ import typer
 
 from aex_governance.handlers.fold_log import Rebuilder
 from aex_governance.handlers.rebuild import RebuiltProjections, rebuild_projections
-from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
-from aex_runtime.commandline import CommandFailed, UserError, progress_bars, write_json, write_line, write_rows
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings_and_configure_logging
+from aex_runtime.commandline import (
+    CommandFailed,
+    UserError,
+    progress_bars,
+    write_json_to_stdout,
+    write_line_to_stdout,
+    write_rows_to_stdout,
+)
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
@@ -41,7 +48,7 @@ def rebuild_command(
     Works beside a running suite, which reads the old projections until the new ones are complete. The next rebuild
     resumes one that was killed. Exits with 0 on success, 1 on failure, 2 for bad input.
     """
-    settings = read_suite_settings(data_dir)
+    settings = read_suite_settings_and_configure_logging(data_dir)
     if not has_store(settings, SERVICE):
         raise UserError(f"governance has stored nothing in {data_dir} yet", "start the suite with aex up")
     begin = time.monotonic()
@@ -73,9 +80,9 @@ def _print(rebuilt: RebuiltProjections, seconds: float, *, as_json: bool) -> Non
             "removed": rebuilt.removed,
             "resumed": rebuilt.resumed,
         }
-        write_json({**report, "seconds": round(seconds, 3)})
+        write_json_to_stdout({**report, "seconds": round(seconds, 3)})
         return
-    write_rows(COLUMNS, rows)
+    write_rows_to_stdout(COLUMNS, rows)
     if rebuilt.resumed:
-        write_line("resumed an interrupted rebuild; records that it had read were not read again")
-    write_line(f"rebuilt in {seconds:.1f} s; {rebuilt.removed} old documents removed")
+        write_line_to_stdout("resumed an interrupted rebuild; records that it had read were not read again")
+    write_line_to_stdout(f"rebuilt in {seconds:.1f} s; {rebuilt.removed} old documents removed")

@@ -20,7 +20,7 @@ from aex_runtime.errors import Conflict, NotFound
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import continue_caller_or_subject_trace, current_trace_context
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 
 
@@ -60,7 +60,7 @@ async def decide_hold(
 
     opened = await HOLD_TRACES.get(deps.store, key_of(hold_id))
     with continue_caller_or_subject_trace(
-        opened.record.traceparent if opened else None, "decide hold", id_attributes(hold_id)
+        opened.record.traceparent if opened else None, "decide hold", build_span_attributes_of_ids(hold_id)
     ):
         return await run_idempotent(deps.unit_of_work, request, decide_once)
 

@@ -188,7 +188,7 @@ class LogFold:
             transaction.put(REBUILD_MARKS.collection, self._key, *REBUILD_MARKS.encode(moved))
             return moved
 
-        return await self.lease.transact(write)
+        return await self.lease.transact_under_lease(write)
 
     def _report(self, mark: RebuildMark) -> None:
         share = (int((mark.after or "ffff")[:4], 16) + 1) / _KEYS

@@ -95,7 +95,7 @@ async def list_hold_queue(deps: Deps, hold_filter: HoldFilter, paging: PageReque
         return hold
 
     async def render_of_rule(pages: PageReader, entry: HoldOfRule) -> Hold | None:
-        return await pages.find_record(HOLDS, key_of(entry.hold_id))
+        return await pages.count_and_load_record(HOLDS, key_of(entry.hold_id))
 
     if hold_filter.rule is None:
         return await read_page(deps.store, Listing(HOLDS, sets, order, direction), paging, render)

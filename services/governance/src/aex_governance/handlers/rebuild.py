@@ -17,7 +17,7 @@ from aex_governance.repository import (
     rebuild_mark_key,
     stale_keys,
 )
-from aex_runtime.generations import LEASE, RebuildLease, acquire_rebuild_lease, build_generation
+from aex_runtime.generations import LEASE, RebuildLease, acquire_rebuild_lease, build_and_switch_to_generation
 from aex_runtime.leases import LeaseLost
 from aex_runtime.store.port import Transaction
 
@@ -46,7 +46,7 @@ async def rebuild_projections(rebuilder: Rebuilder) -> RebuiltProjections:
     `StoreUnavailable`.
     """
     async with acquire_rebuild_lease(_SERVICE, rebuilder.store, rebuilder.clock, rebuilder.ids) as lease:
-        generation, removed = await build_generation(_ProjectionsBuild(rebuilder, lease))
+        generation, removed = await build_and_switch_to_generation(_ProjectionsBuild(rebuilder, lease))
     rebuilt = replace(generation, removed=removed)
     read = {name: mark.read for name, mark in rebuilt.logs.items()}
     figures = {"generation": rebuilt.generation, "resumed": rebuilt.resumed, "removed": rebuilt.removed}
@@ -64,12 +64,14 @@ class _ProjectionsBuild:
         generations = await read_projection_generations(store)
         removed = 0
         for table in TABLES.values():
-            removed += await self.lease.delete_documents(table.collection, stale_keys(store, table, generations.in_use))
+            removed += await self.lease.delete_documents_by_page(
+                table.collection, stale_keys(store, table, generations.in_use)
+            )
         if removed:
             _log.info("generations_removed", kept=generations.in_use, documents=removed)
         return removed
 
-    async def begin(self) -> RebuiltProjections:
+    async def begin_or_resume_generation(self) -> RebuiltProjections:
         """Begin a new generation, or continue the one that an earlier rebuild began.
 
         From this commit on each writer of the log also adds its record to the new generation.
@@ -84,13 +86,13 @@ class _ProjectionsBuild:
             _put_generations(transaction, ProjectionGenerations(reading=generations.reading, building=building))
             return building
 
-        return RebuiltProjections(await self.lease.transact(write), {}, resumed)
+        return RebuiltProjections(await self.lease.transact_under_lease(write), {}, resumed)
 
-    async def fill(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
+    async def write_documents(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
         folds = {name: LogFold(self.rebuilder, self.lease, rebuilt.generation, name) for name in LogFold.TABLES}
         return replace(rebuilt, logs={name: await fold.run() for name, fold in folds.items()})
 
-    async def switch(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
+    async def switch_readers_to(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
         """Make readers use the new generation, and delete the marks of this rebuild.
 
         Raises `LeaseLost` when another rebuild has replaced the generation meanwhile.
@@ -106,7 +108,7 @@ class _ProjectionsBuild:
             for name in rebuilt.logs:
                 transaction.delete(REBUILD_MARKS.collection, rebuild_mark_key(rebuilt.generation, name))
 
-        await self.lease.transact(write)
+        await self.lease.transact_under_lease(write)
         return rebuilt
 
 

@@ -14,7 +14,7 @@ from aex_models.audiences import Audience
 from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.responses import render_page
 from aex_runtime.pages.sessions import AllowSession
-from aex_runtime.pages.sign_in import missing_page_route, site_routes
+from aex_runtime.pages.sign_in import not_found_page_route, site_routes
 from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import ServiceParts
 
@@ -67,7 +67,7 @@ def review_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
     add_queue_page(router, site, deps)
     add_hold_page(router, site, deps)
     add_rules_page(router, site, deps)
-    router.routes += missing_page_route(site).routes  # last: it matches any other path
+    router.routes += not_found_page_route(site).routes  # last: it matches any other path
     return router
 
 

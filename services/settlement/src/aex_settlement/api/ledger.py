@@ -77,7 +77,9 @@ def add_account_routes(router: APIRouter, deps: Deps) -> None:
         """
         found = await list_entries(deps, reader, account_id, as_of, paging.after, paging.limit)
         async with PageReader(deps.store, paging.large_pages) as pages:
-            await pages.count_bytes(sum(len(each.model_dump_json()) for each in found.records))
+            await pages.count_bytes_and_acquire_slot_if_large(
+                sum(len(each.model_dump_json()) for each in found.records)
+            )
             items = await pages.run_in_thread_if_large(
                 lambda: tuple(select_visible_fields(each, reader) for each in found.records)
             )

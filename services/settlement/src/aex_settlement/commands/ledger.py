@@ -14,15 +14,15 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings
+from aex_runtime.command_backends import has_store, open_service_backends, read_suite_settings_and_configure_logging
 from aex_runtime.commandline import (
     CommandFailed,
     UserError,
     print_error,
     progress_bars,
-    write_json,
-    write_line,
-    write_rows,
+    write_json_to_stdout,
+    write_line_to_stdout,
+    write_rows_to_stdout,
 )
 from aex_runtime.files import replace_file
 from aex_runtime.settings import RuntimeSettings
@@ -110,7 +110,7 @@ def verify(
     The last line names the seal of the last batch. Keep it elsewhere and pass it with `--seal` the next time, to detect
     a journal that was rewritten with all its hashes. The last good seal of an embedded ledger is kept beside the data.
     """
-    settings = read_suite_settings(data_dir)
+    settings = read_suite_settings_and_configure_logging(data_dir)
     file = kept_seal_path(settings)
     known_seals = [each for each in (_parse_option(seal), read_kept_seal(file)) if each is not None]
     _require_ledger(settings, data_dir, known_seals)
@@ -120,7 +120,7 @@ def verify(
     if not report.findings.total:
         write_kept_seal(file, report.seal)
     if as_json:
-        write_json(_json(report, seconds))
+        write_json_to_stdout(_json(report, seconds))
     else:
         _print(report, seconds, has_known_seal=bool(known_seals))
     raise typer.Exit(1 if report.findings.total else 0)
@@ -179,18 +179,18 @@ def _json(report: AuditReport, seconds: float) -> dict[str, object]:
 def _print(report: AuditReport, seconds: float, *, has_known_seal: bool) -> None:
     findings = report.findings
     if findings.total:
-        write_rows(COLUMNS, [each._asdict() for each in findings.listed], "Findings")
+        write_rows_to_stdout(COLUMNS, [each._asdict() for each in findings.listed], "Findings")
         if findings.total > MAX_LISTED:
-            write_line(f"and {findings.total - MAX_LISTED} more")
+            write_line_to_stdout(f"and {findings.total - MAX_LISTED} more")
         if findings.first_broken_link is not None:
-            write_line(f"first broken link: batch {findings.first_broken_link}")
-    write_line(
+            write_line_to_stdout(f"first broken link: batch {findings.first_broken_link}")
+    write_line_to_stdout(
         f"{report.batches} batches, {report.transactions} transactions and {report.settlements} settlements"
         f" in {seconds:.1f} s ({report.transactions / seconds:.0f} transactions/s)"
     )
     if report.waiting:
         more = " …" if report.waiting > len(report.first_waiting) else ""
-        write_line(f"{report.waiting} wait to be sealed: {' '.join(report.first_waiting)}{more}")
+        write_line_to_stdout(f"{report.waiting} wait to be sealed: {' '.join(report.first_waiting)}{more}")
     if findings.total and not report.projections:
         print_error("balances and rollups were not compared: repair the journal first")
     if findings.total:
@@ -198,4 +198,4 @@ def _print(report: AuditReport, seconds: float, *, has_known_seal: bool) -> None
     elif not has_known_seal:
         print_error("no seal was known: a journal that was rewritten with all its hashes would not be found")
     if report.seal is not None:
-        write_line(f"seal {report.seal}")
+        write_line_to_stdout(f"seal {report.seal}")

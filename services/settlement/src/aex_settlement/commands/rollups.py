@@ -9,8 +9,15 @@ from typing import Annotated
 
 import typer
 
-from aex_runtime.command_backends import has_store, read_suite_settings
-from aex_runtime.commandline import CommandFailed, UserError, progress_bars, write_json, write_line, write_rows
+from aex_runtime.command_backends import has_store, read_suite_settings_and_configure_logging
+from aex_runtime.commandline import (
+    CommandFailed,
+    UserError,
+    progress_bars,
+    write_json_to_stdout,
+    write_line_to_stdout,
+    write_rows_to_stdout,
+)
 from aex_runtime.errors import Conflict
 from aex_runtime.leases import LeaseLost
 from aex_runtime.settings import RuntimeSettings
@@ -52,7 +59,7 @@ def rebuild_command(
     Works beside a running suite: readers keep the old generation until the new one is complete, also when this command
     is killed. Exits with 0 when done, 1 on failure, 2 for bad input.
     """
-    settings = read_suite_settings(data_dir)
+    settings = read_suite_settings_and_configure_logging(data_dir)
     if not has_store(settings, SERVICE):
         raise UserError(f"there is no ledger in {data_dir} yet", "start the suite with aex up")
     begin = time.monotonic()
@@ -61,10 +68,10 @@ def rebuild_command(
     rows = [{"projection": each.projection.value, "batches": each.seq, "removed": each.removed} for each in rebuilt]
     seconds = time.monotonic() - begin
     if as_json:
-        write_json({"projections": rows, "seconds": round(seconds, 3)})
+        write_json_to_stdout({"projections": rows, "seconds": round(seconds, 3)})
     else:
-        write_rows(COLUMNS, rows)
-        write_line(f"rebuilt in {seconds:.1f} s")
+        write_rows_to_stdout(COLUMNS, rows)
+        write_line_to_stdout(f"rebuilt in {seconds:.1f} s")
 
 
 async def _rebuild(

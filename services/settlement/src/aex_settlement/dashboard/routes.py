@@ -15,7 +15,7 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.pages.errors import page_router
 from aex_runtime.pages.responses import render_page
 from aex_runtime.pages.sessions import AllowSession
-from aex_runtime.pages.sign_in import missing_page_route, site_routes
+from aex_runtime.pages.sign_in import not_found_page_route, site_routes
 from aex_runtime.pages.site import NavigationLink, Site, build_site
 from aex_runtime.service import ServiceParts
 from aex_settlement.dashboard.accounts import add_account_page, add_accounts_page
@@ -45,7 +45,7 @@ def dashboard_routes(parts: ServiceParts, deps: Deps) -> APIRouter:
     add_export_download(router, site, deps)
     for add_page in (add_settlements_page, add_settlement_page, add_accounts_page, add_account_page):
         add_page(router, site, deps)
-    router.routes += missing_page_route(site).routes  # last: it matches every other path
+    router.routes += not_found_page_route(site).routes  # last: it matches every other path
     return router
 
 

@@ -9,7 +9,7 @@ import structlog
 from aex_models.audiences import Audience
 from aex_models.settlement import LedgerTransaction, SettlementStatus
 from aex_runtime.clock import epoch_micros
-from aex_runtime.exports import ExportFile, merge_party_filters, stream_export
+from aex_runtime.exports import ExportFile, merge_party_filters_unless_foreign, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period
@@ -58,7 +58,7 @@ def export_settlements(
 async def _pages(
     deps: Deps, reader: Principal, query: ExportFilter, period: Period
 ) -> AsyncGenerator[Sequence[LedgerTransaction], None]:
-    parties = merge_party_filters(
+    parties = merge_party_filters_unless_foreign(
         own_party_filter(reader), {"agent_id": query.agent_id, "consumer_id": query.consumer_id}
     )
     if parties is None:

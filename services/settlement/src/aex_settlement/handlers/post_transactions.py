@@ -20,7 +20,7 @@ from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempote
 from aex_runtime.records import Poison
 from aex_runtime.store.port import AlreadyExists, key_of
 from aex_runtime.telemetry import trace_step
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.deps import Deps
 from aex_settlement.measures import REFUSED_TOTAL, SETTLEMENT_LAG_SECONDS
@@ -56,7 +56,7 @@ async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
     log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
     try:
         cost = recompute_cost(outcome)
-        with trace_step("book settlement", id_attributes(outcome.contract_id, outcome.work_id)):
+        with trace_step("book settlement", build_span_attributes_of_ids(outcome.contract_id, outcome.work_id)):
             posted = await _post_once(deps, outcome, cost)
     except SettlementRefused as refused:
         deps.unit_of_work.measures.count(REFUSED_TOTAL)

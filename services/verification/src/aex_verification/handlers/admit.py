@@ -8,7 +8,7 @@ from aex_runtime.errors import NotFound
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import continue_subject_trace, current_trace_context
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.save_contract import DEADLINE
@@ -60,7 +60,7 @@ async def load_or_open_contract(
     if stored is None and contract_id.startswith("ctr_") and len(contract_id) <= _MAX_ID:
         found = await deps.awards.get(contract_id)
         if found is not None:
-            with continue_subject_trace(found.traceparent, "open contract", id_attributes(contract_id)):
+            with continue_subject_trace(found.traceparent, "open contract", build_span_attributes_of_ids(contract_id)):
                 await open_awarded_contract(deps, found.awarded)
             stored = await CONTRACTS.get(deps.store, key_of(contract_id))
     row = stored.record if stored else None

@@ -11,7 +11,7 @@ from aex_runtime.errors import Conflict
 from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempotent
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import continue_caller_or_subject_trace
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract, require_contract
@@ -38,7 +38,9 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
         unit.set_timer(CONCLUDE, contract_id, unit.now + deps.policy.lease)
         return contract_id
 
-    with continue_caller_or_subject_trace(row.traceparent, "finalise contract", id_attributes(contract_id)):
+    with continue_caller_or_subject_trace(
+        row.traceparent, "finalise contract", build_span_attributes_of_ids(contract_id)
+    ):
         effect = await run_contract_change(deps, contract_id, request, finalise)
         await conclude_contract(deps, contract_id)
     return effect
@@ -50,7 +52,9 @@ async def cancel_contract(deps: Deps, consumer_id: str, contract_id: str, reques
     Emits `contract.cancelled`. Raises `NotFound`, and `Conflict` after the first candidate.
     """
     row = await load_or_open_contract(deps, contract_id, consumer_id=consumer_id)
-    with continue_caller_or_subject_trace(row.traceparent, "cancel contract", id_attributes(contract_id)):
+    with continue_caller_or_subject_trace(
+        row.traceparent, "cancel contract", build_span_attributes_of_ids(contract_id)
+    ):
         return await _cancel_unstarted(deps, contract_id, request, None)
 
 
@@ -60,7 +64,9 @@ async def decline_contract(deps: Deps, agent_id: str, contract_id: str, request:
     Emits `contract.cancelled`, once per idempotency key. Raises `NotFound`, and `Conflict` after the first candidate.
     """
     row = await load_or_open_contract(deps, contract_id, agent_id=agent_id)
-    with continue_caller_or_subject_trace(row.traceparent, "decline contract", id_attributes(contract_id)):
+    with continue_caller_or_subject_trace(
+        row.traceparent, "decline contract", build_span_attributes_of_ids(contract_id)
+    ):
         return await _cancel_unstarted(deps, contract_id, request, CancelCause.DECLINED)
 
 

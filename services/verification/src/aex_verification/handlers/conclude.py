@@ -10,7 +10,7 @@ from aex_models.governance import Action, DecidedBy, GovernanceResult, HoldCause
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.final_result import apply_governance, governance_result
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import end_contract, hold_attempt
+from aex_outcomes.lifecycle.transitions import end_contract, hold_for_operator
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -142,7 +142,7 @@ def _hold_contract(
     unit: Unit, stored: Stored[ContractRow], attempt: Stored[AttemptRow], governance: GovernanceResult, cause: HoldCause
 ) -> None:
     contract_id, attempt_id = stored.record.contract_id, attempt.record.attempt_id
-    save_contract_with_events(unit, stored, hold_attempt(stored.record.state, unit.now))
+    save_contract_with_events(unit, stored, hold_for_operator(stored.record.state, unit.now))
     result = apply_governance(_require_result(attempt.record), governance)
     changes = {"status": AttemptStatus.HELD, "result": result}
     unit.update(ATTEMPTS, attempt, attempt.record.model_copy(update=changes))

@@ -21,7 +21,7 @@ from aex_outcomes.science.peer_review_port import (
     render_output_text,
 )
 from aex_runtime.telemetry import mark_span_failed, trace_step
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.deps import Deps
 from aex_verification.spool import FileLost, SpoolUnavailable
 
@@ -72,7 +72,7 @@ async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )
-            with trace_step("examine raw data", id_attributes(request.attempt_id)):
+            with trace_step("examine raw data", build_span_attributes_of_ids(request.attempt_id)):
                 return await deps.examiner.examine_with_retries(job)
     except FileLost as lost:
         fields = {"attempt_id": request.attempt_id, "owner": lost.owner.value}
@@ -100,7 +100,7 @@ async def _review(deps: Deps, request: ExaminationInput, examination: Examinatio
         examination=examination,
         files=list_reviewed_files(examination, files),
     )
-    with trace_step("ask reviewer", id_attributes(request.attempt_id)):
+    with trace_step("ask reviewer", build_span_attributes_of_ids(request.attempt_id)):
         reviewed = await deps.reviewer.review(brief)
         if reviewed.failure is not None:
             failure = reviewed.failure.value

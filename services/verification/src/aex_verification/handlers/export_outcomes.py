@@ -8,7 +8,7 @@ import structlog
 
 from aex_models.audiences import Audience
 from aex_runtime.clock import epoch_micros
-from aex_runtime.exports import ExportFile, merge_party_filters, stream_export
+from aex_runtime.exports import ExportFile, merge_party_filters_unless_foreign, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
 from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period, period_bounds
@@ -63,7 +63,7 @@ async def _groups(
 ) -> AsyncGenerator[Sequence[Document], None]:
     """Yield the documents that match the parties, in groups that are decoded together."""
     requested = {"agent_id": query.agent_id, "consumer_id": query.consumer_id}
-    parties = merge_party_filters(own_party_filter(reader), requested)
+    parties = merge_party_filters_unless_foreign(own_party_filter(reader), requested)
     if parties is None:
         return
     indexed = dict(list(parties.items())[:1])  # an index holds one party

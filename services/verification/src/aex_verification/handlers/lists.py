@@ -8,7 +8,7 @@ from aex_models.contract import ContractStatus
 from aex_models.large_thresholds import has_omitted_thresholds
 from aex_models.outcome import OutcomeRecord
 from aex_models.work import Work
-from aex_runtime.exports import merge_party_filters
+from aex_runtime.exports import merge_party_filters_unless_foreign
 from aex_runtime.http.auth import Principal
 from aex_runtime.http.large_pages import PageReader
 from aex_runtime.http.listing import Listing, Partial, read_page_as_json
@@ -70,14 +70,14 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
         if paid is None:
             paid = is_consumer and await _is_paid(pages, contract_id)
         shows_candidate = paid or not is_consumer
-        candidate = await pages.find_record(CANDIDATES, row.candidate_key) if shows_candidate else None
+        candidate = await pages.count_and_load_record(CANDIDATES, row.candidate_key) if shows_candidate else None
         if has_visible_result(row, with_unreleased_result=is_operator):
             if work is None:
                 before = pages.size
-                awarded = await pages.find_record(AWARDS, key_of(contract_id))
+                awarded = await pages.count_and_load_record(AWARDS, key_of(contract_id))
                 work, work_size = awarded.work if awarded else None, pages.size - before
             elif row.result is not None and has_omitted_thresholds(row.result.criterion_results):
-                await pages.count_bytes(work_size)  # its rendering repeats them
+                await pages.count_bytes_and_acquire_slot_if_large(work_size)  # its rendering repeats them
         view = await pages.run_in_thread_if_large(
             lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid))
         )
@@ -95,7 +95,7 @@ async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filt
     """
     requested = collect_filters(filters)
     own = own_party_filter(reader)
-    equal = merge_party_filters(own, {name: requested.get(name) for name in filters})
+    equal = merge_party_filters_unless_foreign(own, {name: requested.get(name) for name in filters})
 
     def matches(record: OutcomeRecord) -> bool:
         return all(getattr(record, name) == value for name, value in (equal or {}).items())
@@ -129,9 +129,9 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
     known = None if document is None else document.fields.get(IS_PAID)
     if document is None or isinstance(known, bool):
         return bool(known)
-    loaded = await pages.load_body(OUTCOMES.collection, document)
+    loaded = await pages.count_and_load_body(OUTCOMES.collection, document)
     if loaded is None:
         return False
-    record, strings = await pages.decode_with_strings(OUTCOMES, loaded)
+    record, strings = await pages.decode_and_extract_long_strings(OUTCOMES, loaded)
     pages.free_unused_strings(strings, b"")
     return is_paid_for(record)

@@ -13,7 +13,7 @@ from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import continue_subject_trace
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import end_contract_after_deadline
@@ -40,7 +40,7 @@ async def end_if_due_and_load_visible_contract(deps: Deps, reader: Principal, co
     if not can_read(row, reader):
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.is_final and not row.state.is_busy and deps.clock.now() >= row.state.deadline:
-        with continue_subject_trace(row.traceparent, "expire contract", id_attributes(contract_id)):
+        with continue_subject_trace(row.traceparent, "expire contract", build_span_attributes_of_ids(contract_id)):
             await end_contract_after_deadline(deps, contract_id)
         row = await load_or_open_contract(deps, contract_id)
     return row

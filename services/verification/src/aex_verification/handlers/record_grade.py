@@ -11,7 +11,7 @@ from aex_outcomes.engine.final_result import as_rejected_without_amounts
 from aex_outcomes.feedback import render_invalid_output
 from aex_outcomes.lifecycle.ruling import Accepted, Invalid, Rejected, Ruling
 from aex_outcomes.lifecycle.state import ContractState
-from aex_outcomes.lifecycle.transitions import apply_verdict, record_invalid_output, record_verification_failure
+from aex_outcomes.lifecycle.transitions import apply_verdict, count_system_failure_or_hold, record_invalid_output
 from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
@@ -131,7 +131,7 @@ class GradeRecorder:
         result, ruling = self.grade.result, self.grade.ruling
         cause = permanent_hold_cause(result) if result is not None else None
         retries = 0 if cause is not None or isinstance(ruling, Invalid) else self.deps.policy.max_system_retries
-        state = record_verification_failure(self.stored.record.state, retries, self.unit.now)
+        state = count_system_failure_or_hold(self.stored.record.state, retries, self.unit.now)
         is_held = state.status is ContractStatus.HELD
         if is_held and isinstance(ruling, Rejected):
             return await self.record_verdict(

@@ -21,7 +21,7 @@ from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.idempotency import Effect, IdempotentRequest
 from aex_runtime.store.port import key_of
 from aex_runtime.telemetry import add_span_attributes, continue_caller_or_subject_trace
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_runtime.yielding import run_in_thread_if_large
 from aex_verification.deps import Deps
@@ -59,9 +59,9 @@ async def submit_output(
         await run_in_thread_if_large(candidate, partial(_hash_and_check, candidate)),
     )
     intake = _Intake(deps, agent, contract_id, attempt_id, candidate, *hashes, uploads)
-    with continue_caller_or_subject_trace(row.traceparent, "submit output", id_attributes(contract_id)):
+    with continue_caller_or_subject_trace(row.traceparent, "submit output", build_span_attributes_of_ids(contract_id)):
         effect = await run_contract_change(deps, contract_id, request, intake.run)
-        add_span_attributes(id_attributes(effect.resource_id))
+        add_span_attributes(build_span_attributes_of_ids(effect.resource_id))
     return effect, intake.is_known
 
 
@@ -91,7 +91,7 @@ class _Intake:
             self.is_known = True
             return earlier
         self.is_known = False
-        self.deps.bounds.require_free_space()
+        self.deps.bounds.require_free_disk_space()
         new_state = receive_candidate(state, self.attempt_id, self.candidate_hash, unit.now)
         if state.last_invalid is not None and not self.is_charged:
             # An invalid output uses no attempt: without a bound an agent could run the verifier for ever.

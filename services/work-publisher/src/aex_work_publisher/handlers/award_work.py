@@ -10,7 +10,7 @@ from aex_runtime.http.idempotency import Effect, IdempotentRequest, run_idempote
 from aex_runtime.identity.principals import Principal
 from aex_runtime.store.table import Stored
 from aex_runtime.telemetry import add_span_attributes, current_trace_context
-from aex_runtime.tracing.spans import id_attributes
+from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_work_publisher.deps import Deps
 from aex_work_publisher.handlers.read_work import require_existing_work, require_visible_work
@@ -45,7 +45,7 @@ def create_award(
 def log_new_award_and_bind_contract(effect: Effect, work_id: str, agent_id: str) -> None:
     """Log the award unless the request was a repeat; bind the contract's id to later log events."""
     bind_contextvars(contract_id=effect.resource_id)
-    add_span_attributes(id_attributes(effect.resource_id))
+    add_span_attributes(build_span_attributes_of_ids(effect.resource_id))
     if not effect.is_replay:
         _log.info("work_awarded", work_id=work_id, contract_id=effect.resource_id, agent_id=agent_id)
 

@@ -120,7 +120,7 @@ async def submit_work(
 
     async def submit(unit: Unit) -> str:
         nonlocal accepted, written
-        deps.bounds.require_free_space()
+        deps.bounds.require_free_disk_space()
         # Within the unit, so that a repeat stores nothing; once, so that a unit that runs again stores one blob.
         # Content under its digest that nothing points to is no effect.
         accepted = accepted or await _accept(deps, consumer, body)

@@ -38,7 +38,7 @@ class ColumnValues:
         return float(max(abs(self.least), abs(self.greatest)))
 
 
-def compile_row_condition(table: DataTable, where: Sequence[Filter]) -> Condition:
+def check_filters_and_compile_condition(table: DataTable, where: Sequence[Filter]) -> Condition:
     """Return an SQL condition for the rows that match all filters of `where`.
 
     Runs queries, and raises `DataError` if a cell makes a filter undecidable: a text where numbers are compared, or a
@@ -66,7 +66,7 @@ def select_values_into_table(
     Replaces an earlier table of that name. Raises `DataError` for a cell that is no finite number, and if there is no
     such row.
     """
-    rows = compile_row_condition(table, where)
+    rows = check_filters_and_compile_condition(table, where)
     columns = [table.columns[name] for name in names]
     for name in dict.fromkeys(names):
         _refuse_non_numbers(table, name, rows)
@@ -87,18 +87,20 @@ def select_values_into_table(
     return found
 
 
-def count_cells_by_kind(table: DataTable, column_name: str, rows: Condition) -> dict[int, int]:
+def count_cells_by_kind(table: DataTable, column_name: str, row_condition: Condition) -> dict[int, int]:
     """Count the cells of a column in the selected rows, by kind (`MISSING`, `NUMBER`, …)."""
     kind = table.columns[column_name].kind_sql
-    found = table.database.fetch_rows(f"SELECT {kind}, count(*) FROM cells WHERE {rows.sql} GROUP BY 1", rows.values)
+    found = table.database.fetch_rows(
+        f"SELECT {kind}, count(*) FROM cells WHERE {row_condition.sql} GROUP BY 1", row_condition.values
+    )
     return dict(found)
 
 
-def require_readable_cells(table: DataTable, column_name: str, rows: Condition) -> None:
+def require_readable_cells(table: DataTable, column_name: str, row_condition: Condition) -> None:
     """Raise `DataError` if a cell of the column in the selected rows is a list, an object or bytes."""
     kind = table.columns[column_name].kind_sql
-    sql = f"SELECT count(*), min(rowid) FROM cells WHERE ({rows.sql}) AND {kind} = {UNREADABLE}"
-    count, first = table.database.fetch_row(sql, rows.values)
+    sql = f"SELECT count(*), min(rowid) FROM cells WHERE ({row_condition.sql}) AND {kind} = {UNREADABLE}"
+    count, first = table.database.fetch_row(sql, row_condition.values)
     if count:
         where = f"of the column {quote_name_for_message(column_name)}: {count}, the first in data row {first + 1}"
         message = f"cells {where}, are lists, objects or bytes; give numbers or texts"

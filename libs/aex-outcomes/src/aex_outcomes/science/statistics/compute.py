@@ -15,15 +15,15 @@ from aex_outcomes.science.reconcile import (
 from aex_outcomes.science.statistics import moments
 from aex_outcomes.science.statistics.column_values import (
     ColumnValues,
-    compile_row_condition,
+    check_filters_and_compile_condition,
     count_cells_by_kind,
     require_readable_cells,
     select_values_into_table,
 )
 from aex_outcomes.science.statistics.hypothesis_tests import (
     compute_welch_p_value,
-    count_discoveries,
-    largest_adjustment_error,
+    count_benjamini_hochberg_discoveries,
+    largest_benjamini_hochberg_error,
     mannwhitney_test,
     select_groups_into_tables,
     welch_test,
@@ -54,9 +54,9 @@ _ONE_COLUMN: dict[Statistic, Callable[[ColumnValues, float], float]] = {
 _TWO_COLUMNS: dict[Statistic, Callable[[ColumnValues, ColumnValues], float]] = {
     Statistic.PEARSON: moments.pearson_correlation,
     Statistic.R_SQUARED: lambda x, y: moments.pearson_correlation(x, y) ** 2,
-    Statistic.SPEARMAN: lambda x, y: moments.pearson_correlation(*moments.rank_columns(x, y)),
+    Statistic.SPEARMAN: lambda x, y: moments.pearson_correlation(*moments.rank_columns_into_table(x, y)),
     Statistic.SLOPE: moments.regression_slope,
-    Statistic.BH_MAX_ERROR: largest_adjustment_error,
+    Statistic.BH_MAX_ERROR: largest_benjamini_hochberg_error,
 }
 
 
@@ -68,13 +68,15 @@ def compute_statistic(table: DataTable, spec: StatisticSpec) -> ComputedStatisti
         x, y = select_values_into_table(table, spec.columns, spec.where)
         value = _TWO_COLUMNS[spec.stat](x, y)
         is_slope = spec.stat is Statistic.SLOPE
-        unit = moments.largest_deviation(y) / moments.largest_deviation(x) if is_slope else Fraction(1)
+        unit = (
+            moments.largest_deviation_from_mean(y) / moments.largest_deviation_from_mean(x) if is_slope else Fraction(1)
+        )
         return ComputedStatistic(value, compute_bivariate_rounding_scale(unit))
     if spec.stat in {Statistic.COUNT, Statistic.N_UNIQUE}:
         return ComputedStatistic(float(_count(table, spec)), RoundingScale())
     (x,) = select_values_into_table(table, [spec.column or ""], spec.where)
     if spec.alpha is not None:
-        return ComputedStatistic(float(count_discoveries(x, spec.alpha)), RoundingScale())
+        return ComputedStatistic(float(count_benjamini_hochberg_discoveries(x, spec.alpha)), RoundingScale())
     value = _ONE_COLUMN[spec.stat](x, spec.q if spec.q is not None else 0.5)
     return ComputedStatistic(value, compute_rounding_scale(spec.stat, x.max_abs, x.count))
 
@@ -98,7 +100,7 @@ def _count(table: DataTable, spec: StatisticSpec) -> int:
     Different values are compared as numbers, or as texts if the column has any text. In a column of numbers `nan` is
     refused; in a column of texts it is a word.
     """
-    rows, name = compile_row_condition(table, spec.where), spec.column
+    rows, name = check_filters_and_compile_condition(table, spec.where), spec.column
     counted = "*"
     if name is not None:
         if spec.stat is Statistic.N_UNIQUE:

@@ -65,17 +65,17 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
     raise AssertionError  # pragma: no cover
 
 
-def mannwhitney_lower_tail(u: int, small: int, large: int) -> Fraction:
+def mannwhitney_lower_tail(u: int, smaller_size: int, larger_size: int) -> Fraction:
     """Return the probability that Mann–Whitney's U is at most `u`, for groups of two sizes without ties.
 
-    `small`, `large`: sizes of the groups. Takes 2^`small` steps.
+    Takes 2^`smaller_size` steps.
     """
     total = 0
-    for size in range(small + 1):
-        for chosen in combinations(range(1, small + 1), size):
-            left = u - sum(large + each for each in chosen)
-            total += (-1) ** size * _partitions_up_to(left, small)
-    return Fraction(total, math.comb(small + large, small))
+    for size in range(smaller_size + 1):
+        for chosen in combinations(range(1, smaller_size + 1), size):
+            left = u - sum(larger_size + each for each in chosen)
+            total += (-1) ** size * _partitions_up_to(left, smaller_size)
+    return Fraction(total, math.comb(smaller_size + larger_size, smaller_size))
 
 
 def _partitions_up_to(limit: int, parts: int) -> int:

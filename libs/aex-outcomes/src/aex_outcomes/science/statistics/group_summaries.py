@@ -21,24 +21,25 @@ class _Measured:
     exponent: int
 
 
-def summarize_groups(table: DataTable, measured: Sequence[str], column: GroupColumn) -> dict[str, tuple[Group, ...]]:
+def summarize_groups(
+    table: DataTable, measured_columns: Sequence[str], group_column: GroupColumn
+) -> dict[str, tuple[Group, ...]]:
     """Summarise the numbers of each measured column by groups; omit columns without comparable groups.
 
-    `column`: column of the groups. Means and deviations are computed in doubles, because no claim is compared with
-    them.
+    Means and deviations are computed in doubles, because no claim is compared with them.
     """
-    found = _find_large_groups(table, measured, column)
+    found = _find_large_groups(table, measured_columns, group_column)
     if not found:
         return {}
     scaled = ", ".join(f"CAST({each.number} AS DOUBLE) * ?::DOUBLE AS x{at}" for at, each in enumerate(found.values()))
     figures = ", ".join(f"count(x{at}), avg(x{at}), median(x{at}), stddev_samp(x{at})" for at in range(len(found)))
     rows = table.database.fetch_rows(
-        f"SELECT g, {figures} FROM (SELECT {column.code_sql} AS g, {scaled} FROM cells) GROUP BY g",
+        f"SELECT g, {figures} FROM (SELECT {group_column.code_sql} AS g, {scaled} FROM cells) GROUP BY g",
         [math.ldexp(1.0, -each.exponent) for each in found.values()],
     )
     summaries: dict[str, list[Group]] = {name: [] for name in found}
     by_code = {code: figures for code, *figures in rows}
-    for value, code in sorted((value, code) for code, value in column.values.items()):
+    for value, code in sorted((value, code) for code, value in group_column.values.items()):
         for at, (name, each) in enumerate(found.items()):
             if value in each.groups:
                 n, *scaled_figures = by_code[code][4 * at : 4 * at + 4]

@@ -115,7 +115,7 @@ def mannwhitney_test(first: ColumnValues, second: ColumnValues) -> MannWhitneyTe
     return MannWhitneyTest((first.count, second.count), int(doubled_u), int(tie_term))
 
 
-def count_discoveries(p_values: ColumnValues, alpha: float) -> int:
+def count_benjamini_hochberg_discoveries(p_values: ColumnValues, alpha: float) -> int:
     """Return how many p-values are at most `alpha` after adjustment by Benjamini and Hochberg.
 
     Raises `DataError` for p-values outside [0, 1].
@@ -125,7 +125,7 @@ def count_discoveries(p_values: ColumnValues, alpha: float) -> int:
     return int(p_values.database.fetch_row(sql, (alpha,))[0])
 
 
-def largest_adjustment_error(p_values: ColumnValues, claimed: ColumnValues) -> float:
+def largest_benjamini_hochberg_error(p_values: ColumnValues, claimed: ColumnValues) -> float:
     """Return the largest difference of a claimed adjusted p-value from the one computed from `p_values`.
 
     Both columns are in one table, whose rows have both. Raises `DataError` for p-values outside [0, 1].

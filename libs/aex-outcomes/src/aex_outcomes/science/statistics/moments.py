@@ -13,6 +13,7 @@ error of the mean (Chan, Golub & LeVeque 1983).
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from aex_outcomes.science.statistics.column_values import ColumnValues
 from aex_outcomes.science.tables.file_checks import DataError
@@ -96,7 +97,7 @@ def regression_slope(x: ColumnValues, y: ColumnValues) -> float:
     return _unscale(xy / xx, y_deviations[2] - x_deviations[2])
 
 
-def largest_deviation(values: ColumnValues) -> Fraction:
+def largest_deviation_from_mean(values: ColumnValues) -> Fraction:
     """Return the largest distance of a value from the mean, without rounding."""
     mean = exact_mean(values)
     return max(Fraction(values.greatest) - mean, mean - Fraction(values.least))
@@ -107,18 +108,25 @@ def _require_two_rows(values: ColumnValues) -> None:
         raise DataError("undefined", "fewer than two values are left")
 
 
-def scaled_variance(values: ColumnValues) -> tuple[float, int]:
-    """Return the variance of a sample, divided by 2^(2·exponent), and the exponent.
+class ScaledVariance(NamedTuple):
+    """Variance of a sample as `scaled` · 2^(2·`exponent`), so that it neither overflows nor vanishes."""
+
+    scaled: float
+    exponent: int
+
+
+def scaled_variance(values: ColumnValues) -> ScaledVariance:
+    """Return the variance of a sample with the divisor n − 1, and the exponent of its scale.
 
     Raises `DataError` for fewer than two values.
     """
     _require_two_rows(values)
     if values.least == values.greatest:
-        return 0.0, 0
+        return ScaledVariance(0.0, 0)
     deviation, parameters, exponent = _deviations(values)
     sql = f"SELECT fsum(d), fsum(d * d) FROM (SELECT {deviation} AS d FROM {values.table})"
     total, squares = values.database.fetch_row(sql, parameters)
-    return max(0.0, squares - total * total / values.count) / (values.count - 1), exponent
+    return ScaledVariance(max(0.0, squares - total * total / values.count) / (values.count - 1), exponent)
 
 
 def _products(x: ColumnValues, x_deviations: _Deviations, y_deviations: _Deviations) -> tuple[float, float, float]:
@@ -165,7 +173,7 @@ def quantile(values: ColumnValues, q: float) -> float:
     return to_finite_double(found[0] + (found[-1] - found[0]) * Fraction(position - below))
 
 
-def rank_columns(x: ColumnValues, y: ColumnValues) -> tuple[ColumnValues, ColumnValues]:
+def rank_columns_into_table(x: ColumnValues, y: ColumnValues) -> tuple[ColumnValues, ColumnValues]:
     """Return the ranks of two columns, counted from 1; equal values get the average of their ranks.
 
     Both columns are in the table of `x`. Creates or replaces the table `ranked`.

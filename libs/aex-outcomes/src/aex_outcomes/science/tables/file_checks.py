@@ -68,7 +68,7 @@ def quote_names_for_message(names: Iterable[str]) -> str:
     return ", ".join(map(quote_name_for_message, every[:_NAMES])) + more
 
 
-def resolve_checked_path(file: SourceFile, limits: DataLimits) -> str:
+def check_file_and_resolve_path(file: SourceFile, limits: DataLimits) -> str:
     """Return the file's path with symbolic links resolved.
 
     Raises `DataError` for a file that is missing, empty, too large or no plain file.

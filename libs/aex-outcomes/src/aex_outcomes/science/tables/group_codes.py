@@ -31,7 +31,7 @@ class GroupEncoder:
         self._has_marks = has_marks
         self._codes: list[dict[str, str] | None] = [{} for _ in self.names]
 
-    def encode(self, columns: Sequence[Sequence[str]]) -> list[str | None]:
+    def encode_batch(self, columns: Sequence[Sequence[str]]) -> list[str | None]:
         """Return a string with a code for each row of the batch, by column; None for a dropped column."""
         return [self._encode(index, cells) for index, cells in enumerate(columns)]
 
@@ -46,7 +46,7 @@ class GroupEncoder:
             codes[cell] = chr(FIRST_CODE + len(codes))
         return "".join(map(codes.__getitem__, cells))
 
-    def build_columns(self) -> dict[str, GroupColumn]:
+    def build_group_columns(self) -> dict[str, GroupColumn]:
         """Return the encoded columns of integers or texts, by name, with the value of each code."""
         found = {}
         for index, (name, codes) in enumerate(zip(self.names, self._codes, strict=True)):
@@ -69,7 +69,7 @@ def build_group_column(index: int, values: Mapping[int, int | str]) -> GroupColu
     return GroupColumn(index, {code: value for value, code in code_of.items()}, others)
 
 
-def parse_integers(cells: Mapping[int, str]) -> dict[int, int]:
+def parse_integers_by_code(cells: Mapping[int, str]) -> dict[int, int]:
     """Return the integer of each code, without NaN and infinities; empty if a cell is anything else.
 
     `1.0` is an integer.
@@ -89,7 +89,7 @@ def _values(cells: Mapping[int, str], *, has_marks: bool) -> Mapping[int, int | 
     present = {code: cell for code, cell in bare.items() if cell not in MISSING_WORDS}
     if any(_is_text(cell, has_marks) for cell in present.values()):
         return {code: cell[1:] if has_marks and cell.startswith(TEXT_MARK) else cell for code, cell in present.items()}
-    return parse_integers(present)
+    return parse_integers_by_code(present)
 
 
 def _is_text(cell: str, has_marks: bool) -> bool:

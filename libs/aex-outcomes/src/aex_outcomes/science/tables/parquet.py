@@ -3,6 +3,7 @@
 # ruff: noqa: S608 SQL is put together from this package's own words; names and values go as parameters
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import duckdb
 
@@ -21,9 +22,14 @@ _AS_TEXT = ("BOOLEAN", "DATE", "TIME", "UUID")
 _READ = "read_parquet(?, hive_partitioning = false, union_by_name = false, filename = false)"
 
 
-def read_parquet_schema(
-    database: LockedDatabase, path: str, limits: DataLimits
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+class ParquetSchema(NamedTuple):
+    """Names and SQL types of the columns of a Parquet file, in the file's order."""
+
+    names: tuple[str, ...]
+    sql_types: tuple[str, ...]
+
+
+def read_parquet_schema(database: LockedDatabase, path: str, limits: DataLimits) -> ParquetSchema:
     """Return the names and the SQL types of the columns.
 
     Raises `DataError` for an unreadable file, for invalid names of columns, and for too many rows or columns by its
@@ -42,7 +48,7 @@ def read_parquet_schema(
     if len(names) > limits.max_columns:
         raise DataError("too_many_columns", f"{len(names)} columns, more than {limits.max_columns}: leave some out")
     check_column_names(names, limits)
-    return names, tuple(types)
+    return ParquetSchema(names, tuple(types))
 
 
 def _top_names(database: LockedDatabase, path: str) -> tuple[str, ...]:

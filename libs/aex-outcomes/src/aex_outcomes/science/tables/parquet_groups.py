@@ -14,7 +14,7 @@ from aex_outcomes.science.tables.group_codes import (
     MAX_LENGTH,
     MAX_VALUES,
     build_group_column,
-    parse_integers,
+    parse_integers_by_code,
 )
 from aex_outcomes.science.tables.parquet import FLOAT_TYPES, INTEGER_TYPES, is_text_type, parquet_rows_sql
 
@@ -36,16 +36,16 @@ class ParquetGroups:
     is_number: bool
 
     @property
-    def values(self) -> Mapping[int, int | str]:
+    def values_by_code(self) -> Mapping[int, int | str]:
         """Return the present values by code; a code is the position of its text, from 1."""
         coded = dict(enumerate(self.texts, start=1))
         if self.is_number:
-            return parse_integers(coded)
+            return parse_integers_by_code(coded)
         return {code: text for code, text in coded.items() if text not in MISSING_WORDS}
 
     def as_group_column(self, index: int) -> GroupColumn:
         """Return the column of groups whose codes stand in column `index` of the table."""
-        return build_group_column(index, self.values)
+        return build_group_column(index, self.values_by_code)
 
 
 def find_group_columns(database: LockedDatabase, path: str, types: Sequence[str]) -> list[ParquetGroups]:
@@ -83,5 +83,5 @@ def _find_groups(database: LockedDatabase, path: str, types: Sequence[str]) -> I
         found = sorted(text for (text,) in distinct if text is not None)
         if found and len(found) <= MAX_VALUES and max(map(len, found)) <= MAX_LENGTH:
             group = ParquetGroups(index, tuple(found), types[index] in _NUMBERS)
-            if group.values:
+            if group.values_by_code:
                 yield group

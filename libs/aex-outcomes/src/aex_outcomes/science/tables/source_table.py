@@ -21,9 +21,9 @@ from aex_outcomes.science.tables.cells import DataColumn, DataTable, GroupColumn
 from aex_outcomes.science.tables.database import Deadline, LockedDatabase, open_locked_database
 from aex_outcomes.science.tables.file_checks import (
     DataError,
+    check_file_and_resolve_path,
     out_of_memory_error,
     quote_name_for_message,
-    resolve_checked_path,
 )
 from aex_outcomes.science.tables.group_codes import GroupEncoder
 
@@ -57,7 +57,7 @@ class OpenedFile(ABC):
         try:
             with self.deadline.count_time():
                 self.deadline.raise_if_over()
-                return self.read_columns()
+                return self.read_column_names()
         except (DataError, MemoryError) as error:
             self.error = error if isinstance(error, DataError) else out_of_memory_error()
             raise self.error from None
@@ -80,14 +80,14 @@ class OpenedFile(ABC):
             with self._load(column_names, text_columns, with_groups) as table:
                 yield table
 
-    def keep_table(self, column_names: Collection[str]) -> DataTable:
+    def load_and_keep_table(self, column_names: Collection[str]) -> DataTable:
         """Load the named columns with groups, for every later `load_table` of some of them, until `close`."""
         with self.deadline.count_time():
             self._kept = self._open.enter_context(self._load(column_names, (), with_groups=True))
         return self._kept
 
     def close(self) -> None:
-        """Release the rows of `keep_table`."""
+        """Release the rows of `load_and_keep_table`."""
         self._kept = None
         self._open.close()
 
@@ -129,7 +129,7 @@ class OpenedFile(ABC):
         """Return the real paths that the database may read. Raises `DataError` for an unusable file."""
 
     @abstractmethod
-    def read_columns(self) -> tuple[str, ...]:
+    def read_column_names(self) -> tuple[str, ...]:
         """Read the names of the columns, within the deadline. Raises `DataError`."""
 
     @abstractmethod
@@ -146,14 +146,14 @@ class RawFile(OpenedFile):
     def paths(self) -> tuple[str, ...]:
         return (self._path,)
 
-    def read_columns(self) -> tuple[str, ...]:
+    def read_column_names(self) -> tuple[str, ...]:
         form, path = self._form, self._path
         if form is DataFormat.JSON_LINES:
             return text_rows.read_json_keys(path, self.limits)
         if form is not DataFormat.PARQUET:
             return text_rows.read_header(path, form, self.limits)
         with open_locked_database((path,), self.limits, self.deadline) as database:
-            return parquet.read_parquet_schema(database, path, self.limits)[0]
+            return parquet.read_parquet_schema(database, path, self.limits).names
 
     def load_cells(
         self, database: LockedDatabase, names: Sequence[str], text_columns: Collection[str], *, with_groups: bool
@@ -177,7 +177,7 @@ class RawFile(OpenedFile):
 
     @cached_property
     def _path(self) -> str:
-        path = resolve_checked_path(self.file, self.limits)
+        path = check_file_and_resolve_path(self.file, self.limits)
         if _GLOB & set(path):
             raise DataError("artifact_missing", "a path with *, ? or [ in it is not opened: rename the file")
         return path
@@ -202,8 +202,8 @@ class RawFile(OpenedFile):
             rows += len(batch[0])
             self.check_row_count(rows)
             joined = (cells.SEPARATOR.join(batch[index]) for index in indexes)
-            database.fetch_rows(insert, [*joined, *encoder.encode([batch[index] for index in group_indexes])])
-        return is_integer, encoder.build_columns()
+            database.fetch_rows(insert, [*joined, *encoder.encode_batch([batch[index] for index in group_indexes])])
+        return is_integer, encoder.build_group_columns()
 
     def _load_parquet(
         self, database: LockedDatabase, names: Sequence[str], with_text: Sequence[bool], with_groups: bool

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import structlog
 
-from aex_runtime.generations import DELETE_PAGE, RebuildLease, acquire_rebuild_lease, build_generation
+from aex_runtime.generations import DELETE_PAGE, RebuildLease, acquire_rebuild_lease, build_and_switch_to_generation
 from aex_runtime.store.port import Query, Store, Transaction
 from aex_runtime.store.table import Reader
 from aex_settlement.deps import Deps
@@ -65,7 +65,9 @@ async def rebuild_ledger_projections(
 
         results: list[RebuiltProjection] = []
         for each in projections:
-            generation, removed = await build_generation(_ProjectionBuild(deps, each, lease, report_applied))
+            generation, removed = await build_and_switch_to_generation(
+                _ProjectionBuild(deps, each, lease, report_applied)
+            )
             state = generation.state
             result = RebuiltProjection(each, state.generation, state.seq, removed)
             _log.info("projection_rebuilt", **asdict(result))
@@ -97,7 +99,7 @@ class _ProjectionBuild:
             if len(listed) < _GENERATIONS or not stale:
                 return removed
 
-    async def begin(self) -> Watermark:
+    async def begin_or_resume_generation(self) -> Watermark:
         generation = self.deps.ids.new("gen")
         state = ProjectionState(projection=self.projection, generation=generation, seq=0)
         key = building_watermark_key(self.projection, generation)
@@ -107,10 +109,10 @@ class _ProjectionBuild:
             transaction.create(GENERATIONS.collection, generation, *GENERATIONS.encode(listed))
             transaction.create(STATES.collection, key, *STATES.encode(state))
 
-        await self.lease.transact(write)
+        await self.lease.transact_under_lease(write)
         return Watermark(key, state, stored=True)
 
-    async def fill(self, generation: Watermark) -> Watermark:
+    async def write_documents(self, generation: Watermark) -> Watermark:
         """Apply all sealed batches to the new generation."""
         reader = JournalReader(self.deps.store)
         while batches := await reader.read_batches_after(generation.state.seq):
@@ -121,12 +123,12 @@ class _ProjectionBuild:
             self.report_applied(generation.state.seq - before)
         return generation
 
-    async def switch(self, generation: Watermark) -> Watermark:
+    async def switch_readers_to(self, generation: Watermark) -> Watermark:
         """Apply the batches sealed meanwhile, and make readers use the new generation."""
 
         async def attempt() -> None:
             nonlocal generation
-            generation = await self.fill(generation)
+            generation = await self.write_documents(generation)
             await self._switch(generation)
 
         await retry_on_conflict(self.deps, "rebuild_conflicted", attempt)
@@ -150,7 +152,7 @@ class _ProjectionBuild:
             transaction.delete(STATES.collection, built.key)
             return True
 
-        if not await self.lease.transact(write):
+        if not await self.lease.transact_under_lease(write):
             raise ConcurrentUpdate(f"{self.projection.value} went on beyond {built.state.seq}")
 
     def _new_generation(self, generation: str) -> Generation:
@@ -161,13 +163,13 @@ async def _delete_generation(projection: Projection, generation: str, lease: Reb
     removed = 0
     for table in TABLES[projection]:
         query = Query(table.collection, {"generation": generation}, limit=DELETE_PAGE)
-        removed += await lease.delete_documents(table.collection, _key_pages(lease.store, query))
+        removed += await lease.delete_documents_by_page(table.collection, _key_pages(lease.store, query))
 
     async def remove_listing(transaction: Transaction) -> None:
         transaction.delete(STATES.collection, building_watermark_key(projection, generation))
         transaction.delete(GENERATIONS.collection, generation)
 
-    await lease.transact(remove_listing)
+    await lease.transact_under_lease(remove_listing)
     _log.info("generation_removed", projection=projection.value, generation=generation, documents=removed)
     return removed
 
