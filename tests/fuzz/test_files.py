@@ -93,7 +93,7 @@ def test_altered_file_is_linted_or_refused_by_name(body: Any, configured: bool) 
         return
     assert linted.validation.valid is not bool(linted.validation.problems)
     for problem in linted.validation.problems:
-        assert "work.yaml" in linted.sources.add_location(problem.path, problem.message)
+        assert "work.yaml" in linted.sources.prefix_with_location(problem.path, problem.message)
 
 
 CONFIG: dict[str, Any] = {

@@ -8,7 +8,7 @@ from aex_models.audiences import Audience
 from aex_models.settlement import BreakdownRow, SettlementBreakdown
 from aex_runtime.identity.principals import Principal
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.read_breakdown import break_down
+from aex_settlement.handlers.read_breakdown import read_settlement_breakdown
 from aex_settlement.handlers.read_ledger import read_trial_balance
 from tests.benchmarks.ledger.drawing import AGENTS, CONSUMERS
 from tests.benchmarks.ledger.recount import FIGURES, Balances, LedgerSums
@@ -29,7 +29,7 @@ class BreakdownQuery:
 
     async def read(self, deps: Deps) -> SettlementBreakdown:
         """Return the service's response."""
-        return await break_down(deps, self.reader, self.group_by, self.first_day, self.last_day, None)
+        return await read_settlement_breakdown(deps, self.reader, self.group_by, self.first_day, self.last_day, None)
 
     def check(self, breakdown: SettlementBreakdown, sums: LedgerSums) -> None:
         """Raise `AssertionError` when rows or totals differ from the recount."""

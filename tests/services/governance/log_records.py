@@ -34,7 +34,7 @@ async def fold(store: Store, records: Iterable[LogRecord], generation: int = 1) 
     """Fold the records into a generation of projections, in small transactions."""
 
     async def write(transaction: Transaction) -> None:
-        for table, key, document in await draft.merge_with_stored(transaction):
+        for table, key, document in await draft.build_merged_documents(transaction):
             transaction.put(table.collection, key, *table.encode(document))
 
     left = list(records)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from aex_governance.handlers.decide_hold import decide_hold, open_hold
-from aex_governance.handlers.read_holds import MAX_COUNT, count_waiting_holds
+from aex_governance.handlers.read_holds import MAX_COUNT, count_waiting_holds_up_to_max
 from aex_governance.handlers.validate_outcome import validate_outcome
 from aex_governance.repository import HOLDS, hold_id_of
 from aex_models.events import OutcomeHeld
@@ -184,7 +184,7 @@ async def test_metric_counts_a_bounded_number_of_waiting_holds(client: Client) -
     first = await client.hold(0, make_flag())
     for number in range(1, MAX_COUNT + 3):
         await client.hold(number, make_flag())
-    assert await count_waiting_holds(client.deps) == MAX_COUNT
+    assert await count_waiting_holds_up_to_max(client.deps) == MAX_COUNT
     text = (await client.http.get("/metrics")).text
     assert f'aex_holds_waiting{{service="governance"}} {MAX_COUNT}.0' in text
     await client.decide(first.hold_id)

@@ -8,7 +8,7 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Document, Query
 from aex_settlement.handlers.post_transactions import settle_outcome
-from aex_settlement.handlers.read_breakdown import break_down
+from aex_settlement.handlers.read_breakdown import read_settlement_breakdown
 from aex_settlement.repository.projections import ROLLUPS
 from tests.services.settlement.counter import Counter
 from tests.services.settlement.ledger_kit import ACME, BOT, FINANCE, ledger_kit_over
@@ -118,7 +118,7 @@ async def test_a_breakdown_reads_rollups_alone_however_many_settled() -> None:
             await settle_outcome(ledger.deps, an_outcome(f"ctr_{number}", agent_id=f"bot-{number % 3}"))
         await ledger.seal()
         store.brought.clear()
-        found = await break_down(ledger.deps, FINANCE, ["agent"], None, None, None)
+        found = await read_settlement_breakdown(ledger.deps, FINANCE, ["agent"], None, None, None)
         assert found.totals[0].count == many
         brought.append(dict(store.brought))
     assert brought == [{ROLLUPS.collection.name: 3}] * 2

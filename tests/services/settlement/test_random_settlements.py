@@ -20,7 +20,7 @@ from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS,
 from aex_settlement.rules.account_books import AccountUpdates, SealedBatch
 from aex_settlement.rules.journal import JournalHead, SealedTransaction, build_next_batch, head_of
 from aex_settlement.rules.projections import Rollup
-from aex_settlement.rules.rollups import Group, compute_rollup_changes, update_rollup
+from aex_settlement.rules.rollups import Group, build_updated_rollup, compute_rollup_changes
 from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.libs.models.rationals import exact
 from tests.libs.models.results import a_result
@@ -145,7 +145,7 @@ def test_random_settlements_do_not_drift(count: int, seed: int) -> None:
         journal.transactions.append(together)
         books.post_batch(SealedBatch(batch, together))
         for group, days in compute_rollup_changes(together).items():
-            rollups[group] = update_rollup("g1", group, rollups.get(group), days)
+            rollups[group] = build_updated_rollup("g1", group, rollups.get(group), days)
     expected = recount(journal, head.seq)
     assert plain(books.balances.values()) == sorted(expected[BALANCES.collection.name])
     assert plain(books.days.values()) == sorted(expected[DAYS.collection.name])

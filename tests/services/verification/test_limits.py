@@ -58,21 +58,21 @@ async def test_new_candidates_and_repeated_requests_are_unlimited() -> None:
 def test_each_contract_has_its_own_bucket() -> None:
     limit = ReplayLimit(burst=1, max_contracts=3)
     for contract in ("a", "b", "c"):
-        limit.take(contract, START)
+        limit.take_tokens_or_raise(contract, START)
         with pytest.raises(RateLimited):
-            limit.take(contract, START)
-    limit.take("d", START)
-    limit.take("a", START)  # forgotten, as if it had filled up
+            limit.take_tokens_or_raise(contract, START)
+    limit.take_tokens_or_raise("d", START)
+    limit.take_tokens_or_raise("a", START)  # forgotten, as if it had filled up
     with pytest.raises(RateLimited):
-        limit.take("c", START)
+        limit.take_tokens_or_raise("c", START)
 
 
 def test_clock_set_back_changes_no_tokens() -> None:
     limit = ReplayLimit(burst=2)
-    limit.take("a", START)
-    limit.take("a", START - timedelta(hours=1))
+    limit.take_tokens_or_raise("a", START)
+    limit.take_tokens_or_raise("a", START - timedelta(hours=1))
     with pytest.raises(RateLimited):
-        limit.take("a", START - timedelta(hours=1))
+        limit.take_tokens_or_raise("a", START - timedelta(hours=1))
 
 
 async def test_candidates_after_an_invalid_output_are_limited() -> None:

@@ -111,7 +111,7 @@ def test_attempt_statuses_are_declared() -> None:
 )
 async def test_implausible_extraction_times_are_ignored(durations: Any, believed: dict[str, list[float]]) -> None:
     measured = RecordedMeasures()
-    ExtractionTimes(measured, ["text_quality", "latency"]).record(durations)
+    ExtractionTimes(measured, ["text_quality", "latency"]).record_reported_seconds(durations)
     assert measured.observed == {("aex_extraction_seconds", name): took for name, took in believed.items()}
 
 

@@ -17,7 +17,7 @@ class Reads:
 async def wait(waits: Notifier, *, wakes: bool) -> tuple[float, int]:
     """Change what a wait reads once it has begun; return how long it lasted, and its reads."""
     reads, begun = Reads(), asyncio.get_running_loop().time()
-    waiting = asyncio.create_task(waits.wait_for("att_1", 20, reads.read, bool))
+    waiting = asyncio.create_task(waits.read_until_done("att_1", 20, reads.read, bool))
     await asyncio.sleep(0)
     reads.at = True
     if wakes:
@@ -34,9 +34,9 @@ async def test_woken_wait_ends() -> None:
 @in_virtual_time
 async def test_waits_beyond_the_limit_return_at_once() -> None:
     waits, reads = Notifier(limit=1), Reads()
-    waiting = asyncio.create_task(waits.wait_for("att_1", 20, reads.read, bool))
+    waiting = asyncio.create_task(waits.read_until_done("att_1", 20, reads.read, bool))
     await asyncio.sleep(0)
-    assert not await waits.wait_for("att_2", 20, reads.read, bool)
+    assert not await waits.read_until_done("att_2", 20, reads.read, bool)
     assert (reads.count, asyncio.get_running_loop().time()) == (2, 0)
     waiting.cancel()
 
@@ -44,9 +44,9 @@ async def test_waits_beyond_the_limit_return_at_once() -> None:
 @in_virtual_time
 async def test_many_waits_share_one_polling_rate() -> None:
     alone, many = Reads(), Reads()
-    await Notifier().wait_for("att_0", 7.9, alone.read, bool)
+    await Notifier().read_until_done("att_0", 7.9, alone.read, bool)
     waits = Notifier()
-    await asyncio.gather(*(waits.wait_for(f"att_{n}", 7.9, many.read, bool) for n in range(100)))
+    await asyncio.gather(*(waits.read_until_done(f"att_{n}", 7.9, many.read, bool) for n in range(100)))
     assert many.count < 0.65 * 100 * alone.count  # the full rate is that of 50 waits
 
 
@@ -54,7 +54,7 @@ async def test_many_waits_share_one_polling_rate() -> None:
 async def test_waits_poll_early_after_another_replicas_change() -> None:
     waits, slow = Notifier(poll_s=1), Reads()
     assert [await wait(waits, wakes=False) for _ in range(2)] == [(1, 2), (0.04, 2)]
-    await waits.wait_for("att_2", 0.7, slow.read, bool)
+    await waits.read_until_done("att_2", 0.7, slow.read, bool)
     assert slow.count == 7  # at once, after 0.04, 0.12, 0.28, 0.6 and 0.7 s, and at the end
 
 
@@ -62,5 +62,5 @@ async def test_waits_poll_early_after_another_replicas_change() -> None:
 async def test_own_changes_cause_no_early_polls() -> None:
     waits, later = Notifier(poll_s=3), Reads()
     await wait(waits, wakes=True)
-    await waits.wait_for("att_2", 0.5, later.read, bool)
+    await waits.read_until_done("att_2", 0.5, later.read, bool)
     assert later.count == 3  # at once, after 0.5 s, and at the end

@@ -68,7 +68,7 @@ async def test_each_file_is_written_unchanged_with_its_owner(spool: Spool, blobs
         Artifact(name="coded.csv", media_type="text/csv", content_base64=base64.b64encode(b"\0\xff").decode()),
         Artifact(name="sent.csv", media_type="text/csv", sha256=uploaded),
     ]
-    async with spool.write_files([inline("own.csv", "x"), await given(blobs)], artifacts) as files:
+    async with spool.write_temporary_files([inline("own.csv", "x"), await given(blobs)], artifacts) as files:
         found = [(each.name, each.owner, each.media_type, content_of(each)) for each in files]
     assert found == [
         ("own.csv", DataOwner.CONSUMER, "text/csv", b"x"),
@@ -80,7 +80,7 @@ async def test_each_file_is_written_unchanged_with_its_owner(spool: Spool, blobs
 
 
 async def test_names_are_random_and_folders_unlistable(spool: Spool, blobs: Blobs, parent: Path) -> None:
-    async with spool.write_files([await given(blobs)], [inline("a.csv", "x")]) as files:
+    async with spool.write_temporary_files([await given(blobs)], [inline("a.csv", "x")]) as files:
         names = [Path(each.path).name for each in files]
         folders = modes_of(place for place in everything(parent) if place.is_dir())
         modes = modes_of(Path(each.path) for each in files)
@@ -92,7 +92,7 @@ async def test_names_are_random_and_folders_unlistable(spool: Spool, blobs: Blob
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
 async def test_unprivileged_worker_reads_its_files_and_lists_none(spool: Spool, blobs: Blobs) -> None:
     code = "import os, sys; os.setuid(65534); print(len(open(sys.argv[1], 'rb').read())); os.listdir(sys.argv[2])"
-    async with spool.write_files([await given(blobs)], []) as files:
+    async with spool.write_temporary_files([await given(blobs)], []) as files:
         path = Path(files[0].path)
         command = [sys.executable, "-c", code, str(path), str(path.parent)]
         ran = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -102,13 +102,13 @@ async def test_unprivileged_worker_reads_its_files_and_lists_none(spool: Spool, 
 
 
 async def test_files_are_removed_after_any_end(spool: Spool, blobs: Blobs, parent: Path) -> None:
-    async with spool.write_files([], []) as files:
+    async with spool.write_temporary_files([], []) as files:
         assert (files, everything(parent)) == ((), [])
     file = await given(blobs)
-    async with spool.write_files([file], []):
+    async with spool.write_temporary_files([file], []):
         assert len(everything(parent)) == 3
     with pytest.raises(RuntimeError, match="the worker died"):
-        async with spool.write_files([file], []):
+        async with spool.write_temporary_files([file], []):
             raise RuntimeError("the worker died")
     assert everything(parent) == []
 
@@ -117,7 +117,7 @@ async def test_cancelled_job_leaves_nothing(spool: Spool, blobs: Blobs, parent: 
     file = await given(blobs)
 
     async def job() -> None:
-        async with spool.write_files([file] * 10, []):
+        async with spool.write_temporary_files([file] * 10, []):
             await asyncio.Event().wait()
 
     for pause in (0.0, 0.001, 0.01, 0.05):
@@ -133,7 +133,7 @@ async def test_lost_file_names_its_owner(spool: Spool, blobs: Blobs, tmp_path: P
     (stored,) = [place for place in everything(tmp_path / "blobs") if place.is_file()]
     stored.write_bytes(LARGE[:-1] + b"!")
     with pytest.raises(FileLost, match="the consumer's file is corrupt"):
-        async with spool.write_files([file], []):
+        async with spool.write_temporary_files([file], []):
             pass
     wrong_area = DataFile(name="area.csv", sha256=(await blobs.put(ARTIFACTS_AREA, CSV)).digest)
     lost = DataFile(name="given.csv", sha256="0" * 64)
@@ -141,7 +141,7 @@ async def test_lost_file_names_its_owner(spool: Spool, blobs: Blobs, tmp_path: P
     found = []
     for data, artifacts in (([lost], []), ([], [gone]), ([DataFile(name="unnamed.csv")], []), ([wrong_area], [])):
         with pytest.raises(FileLost) as error:
-            async with spool.write_files(data, artifacts):
+            async with spool.write_temporary_files(data, artifacts):
                 pass
         found.append((error.value.owner, error.value.name))
     consumer, agent = DataOwner.CONSUMER, DataOwner.AGENT
@@ -153,7 +153,7 @@ async def test_repeated_upload_is_written_once_and_attachments_not(spool: Spool,
     uploaded = (await blobs.put(ARTIFACTS_AREA, LARGE)).digest
     both = [Artifact(name=name, media_type="text/csv", sha256=uploaded) for name in ("a.csv", "b.csv")]
     plot = Artifact(name="plot.png", media_type="image/png", sha256=uploaded)
-    async with spool.write_files([await given(blobs)], [plot, *both]) as files:
+    async with spool.write_temporary_files([await given(blobs)], [plot, *both]) as files:
         assert [len(content_of(each)) for each in files] == [len(LARGE), 0, len(LARGE), len(LARGE)]
         assert [each.name for each in files] == ["given.csv", "plot.png", "a.csv", "b.csv"]
         on_disk = sum(place.stat().st_size for place in everything(parent) if place.is_file())
@@ -166,10 +166,10 @@ async def test_unreachable_disk_or_store_is_unavailable(
     file = await given(blobs)
     (tmp_path / "blobs").rename(tmp_path / "elsewhere")
     with pytest.raises(SpoolUnavailable):
-        async with spool.write_files([file], []):
+        async with spool.write_temporary_files([file], []):
             pass
     with pytest.raises(SpoolUnavailable):
-        async with Spool(blobs, parent / "not there").write_files([], [inline("a.csv", "x")]):
+        async with Spool(blobs, parent / "not there").write_temporary_files([], [inline("a.csv", "x")]):
             pass
 
 
@@ -178,7 +178,7 @@ async def test_concurrent_jobs_are_bounded(blobs: Blobs, parent: Path) -> None:
 
     async def job() -> None:
         nonlocal inside
-        async with spool.write_files([], [inline("a.csv", "x")]):
+        async with spool.write_temporary_files([], [inline("a.csv", "x")]):
             inside += 1
             await pairs.wait()  # passed by two at once
             assert inside <= 2
@@ -198,7 +198,7 @@ from aex_verification.spool import Spool
 
 async def main():
     spool = Spool(open_blobs("memory:"), Path(sys.argv[1]))
-    async with spool, spool.write_files([], [Artifact(name="a", media_type="text/csv", content="x")]):
+    async with spool, spool.write_temporary_files([], [Artifact(name="a", media_type="text/csv", content="x")]):
         print("written", flush=True)
         sys.stdin.read()
         os.kill(os.getpid(), 9)

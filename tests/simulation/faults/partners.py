@@ -115,7 +115,7 @@ class SimulatedSpool:
         self._blobs = blobs
 
     @asynccontextmanager
-    async def write_files(
+    async def write_temporary_files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], _: str = ""
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
         for each in data:

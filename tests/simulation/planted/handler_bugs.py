@@ -11,7 +11,7 @@ from aex_models.settlement import LedgerTransaction, TransactionKind
 from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_settlement.repository.ledger import create_unsealed_transactions
-from aex_settlement.rules.settlements import recompute_cost
+from aex_settlement.rules.settlements import check_outcome_and_recompute_cost
 from aex_settlement.rules.transactions import settlement_postings
 from aex_verification.deps import Deps
 from aex_verification.handlers.conclude import write_and_publish_outcome
@@ -92,7 +92,7 @@ def _post_repeated_events(service: "Service", handlers: Handlers) -> Handlers:
         outcome = OutcomeVerified.model_validate(event.data).outcome
 
         async def post(unit: Unit) -> None:
-            cost = recompute_cost(outcome)
+            cost = check_outcome_and_recompute_cost(outcome)
             transaction = LedgerTransaction(
                 id=service.ids.new("txn"),
                 contract_id=outcome.contract_id,

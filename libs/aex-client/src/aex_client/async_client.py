@@ -70,7 +70,9 @@ class AsyncAexClient:
         attempts = CallAttempts(self._policy, call)
 
         async def attempt(token: str) -> Done[T] | float:
-            return attempts.handle_response(await self._http.send(attempts.build_next_request(token)))
+            return attempts.parse_answer_or_plan_retry(
+                await self._http.send(attempts.count_attempt_and_build_request(token))
+            )
 
         return await self._repeat(attempts, attempt)
 
@@ -81,7 +83,7 @@ class AsyncAexClient:
             try:
                 step = await attempt(token)
             except httpx.RequestError as error:
-                step = attempts.handle_failure(error)
+                step = attempts.plan_retry_after_failure(error)
             if isinstance(step, Done):
                 return step.value
             await self._sleep(step)
@@ -110,7 +112,7 @@ class AsyncAexClient:
         """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
             async with aclosing(
-                await self._http.send(stream.build_next_request(await self._current_token()), stream=True)
+                await self._http.send(stream.count_attempt_and_build_request(await self._current_token()), stream=True)
             ) as response:
                 if not response.is_success:
                     await response.aread()
@@ -136,7 +138,7 @@ class AsyncAexClient:
 
     async def _read_events(self, stream: EventStreamState) -> AsyncGenerator[ContractEvent, None]:
         """Connect once and yield the events received; set the pause before the next connection."""
-        request = stream.build_next_request(await self._current_token())
+        request = stream.reset_pause_and_build_request(await self._current_token())
         try:
             async with aclosing(await self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
@@ -145,7 +147,7 @@ class AsyncAexClient:
                     return
                 async with aclosing(EventSource(response).aiter_sse()) as frames:
                     async for frame in frames:
-                        event = stream.record_frame(frame)
+                        event = stream.record_and_parse_frame(frame)
                         if event is not None:
                             yield event
                             if stream.is_finished:
@@ -162,8 +164,8 @@ class AsyncAexClient:
 
         async def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
-                request = upload.build_next_request(token, file, _read_chunks(file))
-                return upload.attempts.handle_response(await self._http.send(request))
+                request = upload.count_attempt_and_build_request(token, file, _read_chunks(file))
+                return upload.attempts.parse_answer_or_plan_retry(await self._http.send(request))
 
         return await self._repeat(upload.attempts, attempt)
 
@@ -173,11 +175,11 @@ class AsyncAexClient:
 
         async def attempt(token: str) -> Done[int] | float:
             async with aclosing(
-                await self._http.send(download.attempts.build_next_request(token), stream=True)
+                await self._http.send(download.attempts.count_attempt_and_build_request(token), stream=True)
             ) as response:
                 if not response.is_success:
                     await response.aread()
-                    return download.attempts.handle_response(response)
+                    return download.attempts.parse_answer_or_plan_retry(response)
                 with download.open_partial_file() as part:
                     async for chunk in response.aiter_bytes():
                         await asyncio.to_thread(part.write, chunk)

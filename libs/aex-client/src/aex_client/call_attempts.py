@@ -115,7 +115,7 @@ class CallAttempts(Generic[T]):
         self._key = (call.idempotency_key or policy.new_key()) if call.uses_idempotency_key else None
         self._attempt = 0
 
-    def build_next_request(self, token: str) -> httpx.Request:
+    def count_attempt_and_build_request(self, token: str) -> httpx.Request:
         """Count a further attempt and return its request."""
         self._attempt += 1
         headers = {"Accept": "application/json"}
@@ -123,7 +123,7 @@ class CallAttempts(Generic[T]):
         headers |= {"Idempotency-Key": self._key} if self._key is not None else {}
         return self._policy.build_request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
 
-    def handle_response(self, response: httpx.Response) -> Done[T] | PauseSeconds:
+    def parse_answer_or_plan_retry(self, response: httpx.Response) -> Done[T] | PauseSeconds:
         """Return the parsed answer, or the seconds to wait before the next attempt.
 
         Raises `ProblemError` for a refusal without a further attempt, `AnswerNotUnderstood` for an unreadable answer.
@@ -132,7 +132,7 @@ class CallAttempts(Generic[T]):
             return self._plan_retry(parse_problem(response.status_code, response.headers, response.content))
         return Done(parse_answer(self._call, response.content))
 
-    def handle_failure(self, error: httpx.RequestError) -> PauseSeconds:
+    def plan_retry_after_failure(self, error: httpx.RequestError) -> PauseSeconds:
         """Return the seconds to wait after a request without an answer.
 
         Raises `ConnectionFailed` if no further attempt may follow.

@@ -79,7 +79,10 @@ class AexClient:
         """
         attempts = CallAttempts(self._policy, call)
         return self._repeat(
-            attempts, lambda token: attempts.handle_response(self._http.send(attempts.build_next_request(token)))
+            attempts,
+            lambda token: attempts.parse_answer_or_plan_retry(
+                self._http.send(attempts.count_attempt_and_build_request(token))
+            ),
         )
 
     def _repeat(self, attempts: CallAttempts[T], attempt: Callable[[str], Done[T] | float]) -> T:
@@ -89,7 +92,7 @@ class AexClient:
             try:
                 step = attempt(token)
             except httpx.RequestError as error:
-                step = attempts.handle_failure(error)
+                step = attempts.plan_retry_after_failure(error)
             if isinstance(step, Done):
                 return step.value
             self._sleep(step)
@@ -121,7 +124,9 @@ class AexClient:
     def _read_rows(self, stream: RowStreamState[T]) -> Iterator[T]:
         """Send one request and yield its rows; after a failure, set the pause before a retry."""
         try:
-            with closing(self._http.send(stream.build_next_request(self._current_token()), stream=True)) as response:
+            with closing(
+                self._http.send(stream.count_attempt_and_build_request(self._current_token()), stream=True)
+            ) as response:
                 if not response.is_success:
                     response.read()
                     stream.plan_retry_after_refusal(response)
@@ -145,7 +150,7 @@ class AexClient:
 
     def _read_events(self, stream: EventStreamState) -> Iterator[ContractEvent]:
         """Connect once and yield the events received; set the pause before the next connection."""
-        request = stream.build_next_request(self._current_token())
+        request = stream.reset_pause_and_build_request(self._current_token())
         try:
             with closing(self._http.send(request, stream=True)) as response:
                 if response.status_code != EVENTS_FOLLOW:
@@ -153,7 +158,7 @@ class AexClient:
                     stream.finish_or_plan_retry(response)
                     return
                 for frame in EventSource(response).iter_sse():
-                    event = stream.record_frame(frame)
+                    event = stream.record_and_parse_frame(frame)
                     if event is not None:
                         yield event
                         if stream.is_finished:
@@ -175,8 +180,8 @@ class AexClient:
 
         def attempt(token: str) -> Done[UploadedArtifact] | float:
             with upload.open_content() as file:
-                return upload.attempts.handle_response(
-                    self._http.send(upload.build_next_request(token, file, read_chunks(file)))
+                return upload.attempts.parse_answer_or_plan_retry(
+                    self._http.send(upload.count_attempt_and_build_request(token, file, read_chunks(file)))
                 )
 
         return self._repeat(upload.attempts, attempt)
@@ -189,10 +194,12 @@ class AexClient:
         download = FileDownload(self._policy, sha256, to, service)
 
         def attempt(token: str) -> Done[int] | float:
-            with closing(self._http.send(download.attempts.build_next_request(token), stream=True)) as response:
+            with closing(
+                self._http.send(download.attempts.count_attempt_and_build_request(token), stream=True)
+            ) as response:
                 if not response.is_success:
                     response.read()
-                    return download.attempts.handle_response(response)
+                    return download.attempts.parse_answer_or_plan_retry(response)
                 with download.open_partial_file() as part:
                     for chunk in response.iter_bytes():
                         part.write(chunk)

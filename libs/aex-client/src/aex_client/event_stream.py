@@ -38,7 +38,7 @@ class EventStreamState:
         self.pause_s = 0.0
         """Seconds to wait before the next connection."""
 
-    def build_next_request(self, token: str) -> httpx.Request:
+    def reset_pause_and_build_request(self, token: str) -> httpx.Request:
         """Reset the pause and return the request of the next connection, which resumes after the last event."""
         self._received_frame, self.pause_s = False, 0.0
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
@@ -55,7 +55,7 @@ class EventStreamState:
         else:
             self._plan_retry(parse_problem(response.status_code, response.headers, response.content))
 
-    def record_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
+    def record_and_parse_frame(self, frame: ServerSentEvent) -> ContractEvent | None:
         """Reset the number of failures, remember the frame's event as the last one, and return it.
 
         None means that the frame holds no event or an earlier one. Sets `is_finished` at the event that ends the

@@ -54,9 +54,9 @@ class FileUpload:
             self._content.seek(self._start or 0)
             yield self._content
 
-    def build_next_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
+    def count_attempt_and_build_request(self, token: str, file: BinaryIO, chunks: object) -> httpx.Request:
         """Count a further attempt and return its request. `chunks` has to yield the content of `file`."""
-        plain = self.attempts.build_next_request(token)
+        plain = self.attempts.count_attempt_and_build_request(token)
         start = file.tell()
         size = file.seek(0, os.SEEK_END) - start
         file.seek(start)

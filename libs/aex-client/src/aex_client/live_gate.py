@@ -135,7 +135,7 @@ class LiveGate:
     async def get_final_result(self) -> Any:
         return (await self._client.get_outcome(self._contract_id)).final_result
 
-    async def load_attempt_counts(self, ctx: AgentContext) -> AgentContext:
+    async def load_verification_state(self, ctx: AgentContext) -> AgentContext:
         """Return the context with all attempts and results of the contract, including those of other loops."""
         contract, judged = await self.get_contract(), dict[str, Judged]()
         async for attempt in self._client.each(calls.list_attempts(self._contract_id)):

@@ -73,7 +73,7 @@ class RevisionLoop:
         if ctx.progress.candidate is None:
             status = (await self._gate.get_contract()).status
             if status in FINAL_STATUSES:
-                return await self._conclude_closed(status, await self._gate.load_attempt_counts(ctx))
+                return await self._conclude_closed(status, await self._gate.load_verification_state(ctx))
         return await self._loop.run_from(ctx)
 
     async def _conclude_closed(self, status: ContractStatus, ctx: AgentContext) -> LoopOutcome:

@@ -28,7 +28,7 @@ class RowStreamState(Generic[T]):
         self.pause_s = 0.0
         """Seconds to wait before the next request."""
 
-    def build_next_request(self, token: str) -> httpx.Request:
+    def count_attempt_and_build_request(self, token: str) -> httpx.Request:
         """Count a further attempt and return its request."""
         self._attempt += 1
         return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})

@@ -6,7 +6,7 @@ times faster. Such values have ASCII keys, integers within ±(2^53 − 1) and fl
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import rfc8785
 from pydantic import BaseModel
@@ -99,29 +99,35 @@ def sha256_hex(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def find_json_problem(value: Any, path: str = "") -> tuple[str, str] | None:
-    """Return the JSON pointer and a description of the first part that I-JSON cannot hold, or None.
+class JsonProblem(NamedTuple):
+    """Part of a value that I-JSON cannot hold."""
 
-    `path`: the pointer of `value` itself, with which the returned pointer begins.
-    """
+    pointer: str
+    """JSON pointer of the part."""
+    description: str
+    """Reason for which I-JSON cannot hold it."""
+
+
+def find_json_problem(value: Any) -> JsonProblem | None:
+    """Return the first part of a value that I-JSON cannot hold; None if it can hold the value."""
     try:
-        return _problem_in(value, path)
+        return _problem_in(value, "")
     except RecursionError:
-        return path, "nested too deeply"
+        return JsonProblem("", "nested too deeply")
 
 
-def _problem_in(value: Any, path: str) -> tuple[str, str] | None:
+def _problem_in(value: Any, path: str) -> JsonProblem | None:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            return path, "object keys must be strings"
+            return JsonProblem(path, "object keys must be strings")
         if any(_has_surrogate(key) for key in value):
-            return path, "object keys must hold no lone surrogates"
+            return JsonProblem(path, "object keys must hold no lone surrogates")
         parts = ((f"{path}/{escape_pointer_segment(key)}", item) for key, item in value.items())
     elif isinstance(value, list | tuple):
         parts = ((f"{path}/{position}", item) for position, item in enumerate(value))
     else:
         problem = _scalar_problem(value)
-        return (path, problem) if problem else None
+        return JsonProblem(path, problem) if problem else None
     return next((found for where, item in parts if (found := _problem_in(item, where))), None)
 
 

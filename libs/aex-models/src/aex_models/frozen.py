@@ -40,7 +40,7 @@ def read_attribute_docstrings(kind: type[Any]) -> Mapping[str, str]:
     return found
 
 
-def add_descriptions(schema: JsonSchemaValue, kind: type[BaseModel]) -> JsonSchemaValue:
+def add_descriptions_to_schema(schema: JsonSchemaValue, kind: type[BaseModel]) -> JsonSchemaValue:
     """Add descriptions from the fields' docstrings to a model's schema, in place, and return it.
 
     Properties that have a description keep it.
@@ -92,7 +92,7 @@ class Frozen(BaseModel):
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Return the schema with the docstrings below the fields as descriptions."""
         schema = handler(core_schema)
-        add_descriptions(handler.resolve_ref_schema(schema), cls)
+        add_descriptions_to_schema(handler.resolve_ref_schema(schema), cls)
         return schema
 
 

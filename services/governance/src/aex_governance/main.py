@@ -7,7 +7,7 @@ from opentelemetry.trace import TracerProvider
 
 from aex_governance.api import routes
 from aex_governance.deps import Deps
-from aex_governance.handlers.read_holds import count_waiting_holds, read_longest_wait_s
+from aex_governance.handlers.read_holds import count_waiting_holds_up_to_max, read_longest_wait_s
 from aex_governance.measures import MEASURES
 from aex_governance.review import review_routes
 from aex_governance.rules.config import BadRuleConfig, load_rule_configs
@@ -43,7 +43,9 @@ def create_app(
         measures=MEASURES,
         gauges=[
             GaugeSpec(
-                "aex_holds_waiting", "Holds that wait for an operator, 200 at most", partial(count_waiting_holds, deps)
+                "aex_holds_waiting",
+                "Holds that wait for an operator, 200 at most",
+                partial(count_waiting_holds_up_to_max, deps),
             ),
             GaugeSpec(
                 "aex_holds_oldest_seconds",

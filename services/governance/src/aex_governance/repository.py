@@ -54,7 +54,7 @@ def hold_id_of(attempt_id: str) -> str:
     return f"hold_{sha256_hex(attempt_id.encode())[:32]}"
 
 
-def build_rule_entries(hold: Hold) -> dict[str, HoldOfRule]:
+def build_rule_index_entries(hold: Hold) -> dict[str, HoldOfRule]:
     """Return the index entries of a hold by key, one for each rule that flagged it."""
     fields = hold.model_dump(include={"hold_id", "status", "cause", "held_at", "decided_at"})
     rules = dict.fromkeys(flag.rule for flag in hold.flags)

@@ -20,8 +20,8 @@ from aex_runtime.store.port import StoreUnavailable, Transaction
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.checks import count_batches_behind, read_oldest_unsealed_age_s
 from aex_settlement.handlers.journal.concurrency import Guard, allow_without_lease
-from aex_settlement.handlers.journal.project import AHEAD, JournalReader, project_sealed
-from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
+from aex_settlement.handlers.journal.project import AHEAD, JournalReader, apply_sealed_batches_to_projections
+from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed_transactions
 from aex_settlement.rules.journal import BrokenJournal, LedgerCorrupt, UnreadableRecord
 from aex_settlement.rules.projections import Projection
 
@@ -61,12 +61,12 @@ async def seal_and_project(deps: Deps, guard: Guard = allow_without_lease, state
     total = 0
     while True:
         reader = JournalReader(deps.store)
-        sealed = await seal_unsealed(deps, guard, sealer_state, reader, limit=AHEAD)
+        sealed = await seal_unsealed_transactions(deps, guard, sealer_state, reader, limit=AHEAD)
         total += sealed
         try:
-            await project_sealed(deps, guard, reader)
+            await apply_sealed_batches_to_projections(deps, guard, reader)
         except LedgerCorrupt:
-            await seal_unsealed(deps, guard, sealer_state)
+            await seal_unsealed_transactions(deps, guard, sealer_state)
             raise
         if sealed < AHEAD:
             return total

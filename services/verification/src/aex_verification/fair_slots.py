@@ -45,20 +45,20 @@ class FairSlots:
         """Return whether `acquire` would let the caller wait, perhaps in place of a caller with more waits."""
         return self._waiting.has_space_by_displacing(caller)
 
-    def try_acquire(self, caller: str, slot: ExitStack) -> bool:
-        """Take a slot until the exit stack `slot` is closed; return False if none is free for the caller."""
+    def try_acquire(self, caller: str, release_stack: ExitStack) -> bool:
+        """Take a slot until the exit stack is closed; return False if none is free for the caller."""
         if not self._is_free_for(caller):
             return False
         self._held[caller] += 1
-        slot.callback(self._release, caller)
+        release_stack.callback(self._release, caller)
         return True
 
-    async def acquire(self, caller: str, slot: ExitStack) -> None:
-        """Wait for a slot, and take it until the exit stack `slot` is closed.
+    async def acquire(self, caller: str, release_stack: ExitStack) -> None:
+        """Wait for a slot, and take it until the exit stack is closed.
 
         Raises `NoSlot` if too many wait already, or if this wait is displaced by a caller with fewer waits.
         """
-        if self.try_acquire(caller, slot):
+        if self.try_acquire(caller, release_stack):
             return
         if not self.may_wait(caller):
             raise NoSlot
@@ -74,7 +74,7 @@ class FairSlots:
             if wait.has_slot:  # it was cancelled in the moment of its turn
                 self._release(caller)
             raise
-        slot.callback(self._release, caller)
+        release_stack.callback(self._release, caller)
 
     def _is_free_for(self, caller: str) -> bool:
         free = self._total - self.in_use

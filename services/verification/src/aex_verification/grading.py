@@ -23,7 +23,7 @@ from aex_verification.ports import (
 )
 from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_trial_findings
 from aex_verification.rules.records import GovernanceFacts
-from aex_verification.rules.verdicts import count_max_custom_runs, custom_time_limit_s, lacks_sandbox
+from aex_verification.rules.verdicts import compute_capped_custom_time_limit_s, count_max_custom_runs, lacks_sandbox
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
@@ -77,7 +77,7 @@ class ConfinedGrader:
         except (ValidationError, KeyError) as error:
             # The process touched hostile data: its text is not for the log.
             return Grade(None, error=f"UnreadableAnswer ({type(error).__name__})")
-        self._times.record(answer.get("seconds"))
+        self._times.record_reported_seconds(answer.get("seconds"))
         if lacks_sandbox(result):
             self._sandbox.mark_unhealthy()
         return Grade(result, facts)
@@ -90,7 +90,7 @@ class ConfinedGrader:
         return await self._pool.run(JOB, payload, queue=request.consumer_id)
 
     async def _run_custom(self, job: str, payload: dict[str, Any], runs: int, queue: str) -> dict[str, Any]:
-        timeout_s = self._timeout_s + custom_time_limit_s(runs, self._custom_timeout_ms)
+        timeout_s = self._timeout_s + compute_capped_custom_time_limit_s(runs, self._custom_timeout_ms)
         return await self._sandbox.run(job, payload, timeout_s, queue=queue)
 
     async def dry_run(self, request: TrialRequest) -> TrialFindings:

@@ -24,7 +24,7 @@ class ReplayLimit:
     def __init__(self, burst: int = 300, per_s: float = 5.0, max_contracts: int = 10_000) -> None:
         self._buckets = TokenBuckets[str](per_s, burst, max_contracts)
 
-    def take(self, contract_id: str, now: datetime, tokens: float = 1.0) -> None:
+    def take_tokens_or_raise(self, contract_id: str, now: datetime, tokens: float = 1.0) -> None:
         """Take tokens for one candidate of the contract. Raises `RateLimited` if too few are left."""
         if wait_s := self._buckets.take_or_get_wait_s(contract_id, now.timestamp(), tokens):
             raise RateLimited(
@@ -84,6 +84,6 @@ class EventSubscribers(Notifier):
         """Return the number of open streams, for a gauge."""
         return self._limiter.in_use
 
-    def admit(self, reader: Principal) -> AbstractContextManager[None]:
+    def count_stream(self, reader: Principal) -> AbstractContextManager[None]:
         """Count a stream of the reader during the block. Raises `RateLimited` or `TemporarilyUnavailable`."""
         return self._limiter.acquire(f"{reader.role.value}:{reader.id}")

@@ -58,12 +58,12 @@ class ExtractionTimes:
         )
         self._measures, self._sections = measures, frozenset(sections)
 
-    def record(self, reported: Any) -> None:
+    def record_reported_seconds(self, seconds_by_extractor: Any) -> None:
         """Record the seconds that a worker reports for each extractor, also in the current trace span.
 
         Implausible values are ignored.
         """
-        for section, seconds in reported.items() if isinstance(reported, dict) else ():
+        for section, seconds in seconds_by_extractor.items() if isinstance(seconds_by_extractor, dict) else ():
             if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)
                 add_span_attributes({f"{EXTRACTION_S}{section}": round(seconds, 6)})

@@ -35,21 +35,21 @@ class Notifier:
         for event in self._waiting.get(key, ()):
             event.set()
 
-    async def wait_for(
-        self, key: str, seconds: float, read: Callable[[], Awaitable[T]], is_done: Callable[[T], bool]
+    async def read_until_done(
+        self, key: str, timeout_s: float, read: Callable[[], Awaitable[T]], is_done: Callable[[T], bool]
     ) -> T:
-        """Call `read` until `is_done` accepts its value or `seconds` have passed; return the last value.
+        """Call `read` until `is_done` accepts its value or `timeout_s` has passed; return the last value.
 
         If the maximum of waits is reached, `read` is called once.
         """
         value = await read()
-        if is_done(value) or seconds <= 0 or self._count >= self._limit:
+        if is_done(value) or timeout_s <= 0 or self._count >= self._limit:
             return value
         woken = asyncio.Event()
         self._waiting.setdefault(key, set()).add(woken)
         self._count += 1
         loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
+        end = loop.time() + timeout_s
         pause_s = min(_FIRST_PAUSE_S, self._poll_s) if loop.time() < self._replicas_active_until else self._poll_s
         try:
             while True:

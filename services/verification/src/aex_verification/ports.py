@@ -92,7 +92,7 @@ class Grader(Protocol):
 class RawDataFiles(Protocol):
     """Storage that writes raw data to files for an examination."""
 
-    def write_files(
+    def write_temporary_files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AbstractAsyncContextManager[tuple[SourceFile, ...]]:
         """Write the consumer's files, then the agent's, and delete them after the block; queues take turns.

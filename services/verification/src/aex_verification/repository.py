@@ -13,7 +13,7 @@ from aex_runtime.store.port import Collection, Index, key_of
 from aex_runtime.store.table import Table
 from aex_verification.rules.candidates import ArtifactUse
 from aex_verification.rules.checks import WorkCheckRecord
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import AttemptRow, ContractRow, FinalResult
 
 PARTIES = ("agent_id", "consumer_id")
@@ -52,7 +52,7 @@ IS_PAID = "is_paid"
 
 def _outcome_index(record: OutcomeRecord) -> dict[str, Any]:
     named = {name: getattr(record, name) for name in (*PARTIES, "work_id", "domain")}
-    return named | {IS_PAID: is_paid_for(record), "created_at": epoch_micros(record.created_at)}
+    return named | {IS_PAID: is_paid_or_successful(record), "created_at": epoch_micros(record.created_at)}
 
 
 def event_key(contract_id: str, seq: int) -> str:

@@ -56,9 +56,9 @@ class SlowJobs:
     def __contains__(self, key: str) -> bool:
         return key in self._started
 
-    def try_acquire(self, consumer_id: str, slot: ExitStack) -> bool:
-        """Take a slot for a handler until the exit stack `slot` is closed; return False if none is free."""
-        return self._slots.try_acquire(consumer_id, slot)
+    def try_acquire(self, consumer_id: str, release_stack: ExitStack) -> bool:
+        """Take a slot for a handler until the exit stack is closed; return False if none is free."""
+        return self._slots.try_acquire(consumer_id, release_stack)
 
     def may_wait(self, consumer_id: str) -> bool:
         """Return whether a further job of the consumer may wait in memory."""

@@ -75,7 +75,7 @@ class Spool:
         """Do nothing, because each job deletes its files."""
 
     @asynccontextmanager
-    async def write_files(
+    async def write_temporary_files(
         self, data: Sequence[DataFile | Artifact], artifacts: Sequence[Artifact], queue: str = ""
     ) -> AsyncIterator[tuple[SourceFile, ...]]:
         """Write the consumer's files, then the agent's, and delete them after the block.

@@ -14,9 +14,9 @@ from aex_models.events import (
 from aex_runtime.records import EventHandler, RetryLater, Timer, TimerHandler
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import open_awarded_contract
-from aex_verification.handlers.check_work import run_work_check
-from aex_verification.handlers.close import end_contract_after_deadline
-from aex_verification.handlers.conclude import conclude_contract, record_payment
+from aex_verification.handlers.check_work import run_work_trial_and_publish_findings
+from aex_verification.handlers.close import end_contract_if_deadline_passed
+from aex_verification.handlers.conclude import end_or_hold_closing_contract, mark_outcome_as_paid_if_cost_is_positive
 from aex_verification.handlers.hold_decisions import apply_hold_decision
 from aex_verification.handlers.save_contract import CHECK, CONCLUDE, DEADLINE, VERIFY
 from aex_verification.handlers.verify_attempt import is_in_progress, verify_attempt
@@ -37,10 +37,10 @@ def subscriptions(deps: Deps) -> Mapping[str, EventHandler]:
         await apply_hold_decision(deps, parse_event_data(event, OutcomeReviewed))
 
     async def settlement_adjusted(event: Event) -> None:
-        await record_payment(deps, parse_event_data(event, SettlementAdjusted))
+        await mark_outcome_as_paid_if_cost_is_positive(deps, parse_event_data(event, SettlementAdjusted))
 
     async def work_submitted(event: Event) -> None:
-        await run_work_check(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
+        await run_work_trial_and_publish_findings(deps, PendingCheck(submitted=parse_event_data(event, WorkSubmitted)))
 
     return {
         "contract.awarded": contract_awarded,
@@ -55,7 +55,7 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
     """Return the handler of each kind of timer, by its name."""
 
     async def deadline(timer: Timer) -> None:
-        await end_contract_after_deadline(deps, timer.subject)
+        await end_contract_if_deadline_passed(deps, timer.subject)
 
     async def verify(timer: Timer) -> None:
         if is_in_progress(deps, timer.subject):
@@ -64,11 +64,11 @@ def timers(deps: Deps) -> Mapping[str, TimerHandler]:
         await verify_attempt(deps, str(timer.payload["contract_id"]), timer.subject)
 
     async def conclude(timer: Timer) -> None:
-        await conclude_contract(deps, timer.subject)
+        await end_or_hold_closing_contract(deps, timer.subject)
 
     async def check(timer: Timer) -> None:
         if timer.subject in deps.slow_jobs:
             raise RetryLater(deps.policy.lease, "the trial waits or is under way here")
-        await run_work_check(deps, PendingCheck.model_validate(timer.payload))
+        await run_work_trial_and_publish_findings(deps, PendingCheck.model_validate(timer.payload))
 
     return {CHECK: check, DEADLINE: deadline, VERIFY: verify, CONCLUDE: conclude}

@@ -4,7 +4,7 @@ import pytest
 
 from aex_cli.demo.summary import (
     FIRST_DRAFT,
-    extend_selection,
+    add_sentences_until_complete,
     extract_sentences,
     find_unmet_requirements,
     parse_unmet_metrics,
@@ -42,7 +42,7 @@ async def test_first_draft_is_rejected_and_its_feedback_leads_to_a_pass() -> Non
     assert "0.29" not in feedback
     assert "Malthus" not in feedback  # a word of the secret reference
     revision = extract_sentences(
-        TEXT, extend_selection(TEXT, FIRST_DRAFT, *find_unmet_requirements(WORK.success_criteria, unmet))
+        TEXT, add_sentences_until_complete(TEXT, FIRST_DRAFT, *find_unmet_requirements(WORK.success_criteria, unmet))
     )
     second = await verified(revision)
     assert (second.verdict, str(second.bonus), str(second.penalty)) == (Verdict.PASSED, "0.300000", "0.020000")
@@ -60,7 +60,10 @@ async def test_complete_text_is_rejected_and_the_reference_meets_all_criteria() 
 
 def test_revision_changes_nothing_without_unmet_criteria_and_respects_the_greatest_length() -> None:
     assert WORK.success_criteria is not None
-    assert extend_selection(TEXT, (2, 0), *find_unmet_requirements(WORK.success_criteria, frozenset())) == (0, 2)
-    indexes = extend_selection(TEXT, FIRST_DRAFT, ("ninety years old",), 2_000, 500)
+    assert add_sentences_until_complete(TEXT, (2, 0), *find_unmet_requirements(WORK.success_criteria, frozenset())) == (
+        0,
+        2,
+    )
+    indexes = add_sentences_until_complete(TEXT, FIRST_DRAFT, ("ninety years old",), 2_000, 500)
     assert len(extract_sentences(TEXT, indexes)) <= 500
     assert indexes != FIRST_DRAFT

@@ -12,8 +12,8 @@ from aex_governance.rules.evidence import (
     MAX_REASON,
     require_valid_reason,
     truncate_decision,
+    truncate_json_value,
     truncate_request_for_log,
-    truncate_value,
 )
 from aex_models.canonical import canonical_bytes
 from aex_models.governance import Action, Flag, Severity, ValidationDecision
@@ -90,9 +90,9 @@ JSON = st.recursive(
 @settings(max_examples=examples(30))
 @given(JSON)
 def test_bounding_is_storable_and_idempotent(value: Any) -> None:
-    once = truncate_value(value)
+    once = truncate_json_value(value)
     assert len(canonical_bytes(once)) < 2_500_000
-    assert canonical_bytes(truncate_value(once)) == canonical_bytes(once) or LEFT_OUT in str(once)
+    assert canonical_bytes(truncate_json_value(once)) == canonical_bytes(once) or LEFT_OUT in str(once)
 
 
 def test_reason_has_visible_text_of_bounded_length() -> None:

@@ -23,9 +23,9 @@ counts = st.dictionaries(st.integers(-500, 500), st.integers(1, 9), min_size=1, 
 def test_empty_histogram_has_no_figures(empty: Histogram) -> None:
     assert empty.total == 0
     for figure in (
-        empty.buckets.median,
-        empty.values.median_absolute_deviation,
-        partial(empty.buckets.median_distance_quantile, 0.9, above_median=True),
+        empty.bucket_distribution.median,
+        empty.value_distribution.median_absolute_deviation,
+        partial(empty.bucket_distribution.median_distance_quantile, 0.9, above_median=True),
     ):
         with pytest.raises(ValueError, match="empty histogram"):
             figure()
@@ -39,7 +39,10 @@ def test_even_total_has_the_mean_of_the_middle() -> None:
 @given(counts, st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.booleans())
 def test_reach_covers_the_share(given: dict[int, int], share: float, above: bool) -> None:
     histogram = Histogram(given)
-    median, reach = histogram.buckets.median(), histogram.buckets.median_distance_quantile(share, above)
+    median, reach = (
+        histogram.bucket_distribution.median(),
+        histogram.bucket_distribution.median_distance_quantile(share, above),
+    )
     gaps = [bucket - median if above else median - bucket for bucket, count in given.items() for _ in range(count)]
     side = [gap for gap in gaps if gap >= 0]
     assert reach in side

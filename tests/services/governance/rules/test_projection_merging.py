@@ -122,7 +122,7 @@ def test_bounded_histogram_keeps_the_median() -> None:
     buckets = sum_buckets([Buckets(counts={bucket(value): 1}) for value in values])
     histogram = Histogram.from_merged_buckets(buckets.counts, buckets.level)
     assert histogram.total == 2_000
-    assert histogram.values.median() == pytest.approx(values[1_000], rel=0.15)
+    assert histogram.value_distribution.median() == pytest.approx(values[1_000], rel=0.15)
 
 
 def test_metrics_are_capped_by_name_plain_names_first() -> None:

@@ -13,7 +13,7 @@ from aex_runtime.store.port import Collection, Document, Query, Store
 from aex_runtime.store.table import Table
 from aex_settlement.handlers.audit.verify import AuditReport, audit_ledger
 from aex_settlement.handlers.journal.rebuild import rebuild_ledger_projections
-from aex_settlement.handlers.journal.seal import seal_unsealed
+from aex_settlement.handlers.journal.seal import seal_unsealed_transactions
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.repository.projections import ACCOUNT_PAGES, BALANCES, DAYS, ROLLUPS, STATES
 from aex_settlement.rules.projections import Projection
@@ -117,14 +117,14 @@ async def test_unprojected_batch_is_no_finding(ledger: LedgerKit) -> None:
 
     async def seal() -> None:
         await deposit(ledger)
-        await seal_unsealed(ledger.deps)
+        await seal_unsealed_transactions(ledger.deps)
 
     assert found(await audit_while(ledger, seal, 5)) == set()
 
 
 async def test_lagging_projection_is_compared_to_its_watermark(ledger: LedgerKit) -> None:
     await deposit(ledger)
-    await seal_unsealed(ledger.deps)
+    await seal_unsealed_transactions(ledger.deps)
     report = await audit(ledger)
     assert found(report) == set()
     assert report.seal is not None

@@ -13,14 +13,14 @@ from aex_settlement.rules.audit_transactions import (
     record_of_transaction,
     records_of_settlement,
 )
-from aex_settlement.rules.settlements import recompute_cost
+from aex_settlement.rules.settlements import check_outcome_and_recompute_cost
 from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.services.settlement.outcomes import NOON, a_settlement, an_outcome
 
 
 def settled(**changes: Any) -> Settlement:
     """Revision 1 of a contract, at the cost of its outcome."""
-    return a_settlement(cost=recompute_cost(an_outcome("ctr_1")), **changes)
+    return a_settlement(cost=check_outcome_and_recompute_cost(an_outcome("ctr_1")), **changes)
 
 
 def posted(**changes: Any) -> LedgerTransaction:

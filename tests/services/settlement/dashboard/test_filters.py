@@ -26,7 +26,7 @@ def test_one_end_alone_finds_the_other() -> None:
 def test_empty_fields_of_a_form_ask_for_anything() -> None:
     empty = dict.fromkeys(("from", "to", "agent", "consumer", "domain", "currency", "status"), " ")
     assert parse_page_filter(empty, TODAY) == parse_page_filter({}, TODAY)
-    assert not parse_page_filter(empty, TODAY).is_narrowed()
+    assert not parse_page_filter(empty, TODAY).has_filter_besides_days()
 
 
 def test_every_wrong_field_is_named_with_what_it_takes() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from aex_runtime.store.port import key_of
-from aex_settlement.handlers.journal.seal import seal_unsealed
+from aex_settlement.handlers.journal.seal import seal_unsealed_transactions
 from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import read_projection_state
@@ -40,13 +40,13 @@ async def test_where_the_journal_is_broken_all_that_waits_is_sealed_none_the_les
     async with open_store("sqlite", tmp_path) as store:
         ledger = ledger_kit_over(store, NOON)
         (victim,) = await book(ledger, Settled(9_999))
-        await seal_unsealed(ledger.deps)
+        await seal_unsealed_transactions(ledger.deps)
         await overwrite(ledger.deps.store, TRANSACTIONS, key_of(victim.id), None)
         for start in range(0, 2_400, 200):
             await book_together(ledger, range(start, start + 200))
         with pytest.raises(BrokenJournal, match=victim.id):
             await seal_and_project(ledger.deps)
-        assert await seal_unsealed(ledger.deps) == 0
+        assert await seal_unsealed_transactions(ledger.deps) == 0
         head, state = await read_journal_head(store), await read_projection_state(store, Projection.ROLLUPS)
         assert head is not None
         assert (head.seq, state) == (2 + 12, None)

@@ -11,7 +11,7 @@ from aex_runtime.http.idempotency import IdempotentRequest
 from aex_runtime.periods import Period
 from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
-from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
+from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed_transactions
 from aex_settlement.handlers.post_transactions import reverse_settlement, settle_outcome
 from aex_settlement.repository.ledger import (
     TRANSACTIONS,
@@ -114,14 +114,14 @@ async def test_where_one_half_is_not_as_it_was_committed_both_wait(
     await overwrite(ledger.deps.store, TRANSACTIONS, key_of(bad), forged)
     state, reason = SealerState(), "it was altered" if how == "altered" else "it is gone"
     with capture_logs() as lines:
-        assert await seal_unsealed(ledger.deps, state=state) == 0
+        assert await seal_unsealed_transactions(ledger.deps, state=state) == 0
         await book(ledger, Settled(2))
-        assert await seal_unsealed(ledger.deps, state=state) == 1, "it holds up no other"
+        assert await seal_unsealed_transactions(ledger.deps, state=state) == 1, "it holds up no other"
     assert state.refused == {bad: reason, other: f"it was committed with {bad}: {reason}"}
     assert sorted(alarms(lines)) == sorted(state.refused.items())
     if how == "altered":
         await overwrite(ledger.deps.store, TRANSACTIONS, key_of(bad), complete.body)
-        assert await seal_unsealed(ledger.deps, state=state) == 2
+        assert await seal_unsealed_transactions(ledger.deps, state=state) == 2
         assert [each.id for each in (await checked_journal(ledger.deps.store)).sealed[-2:]] == [REVERSAL, REPLACEMENT]
         assert not state.refused
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Store
 from aex_runtime.store.table import Table
-from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
+from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed_transactions
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, batch_key, read_journal_head
 from aex_settlement.repository.projections import STATES
 from aex_settlement.rules.journal import BrokenJournal
@@ -63,15 +63,15 @@ async def test_unreadable_watermark_is_a_trace_of_a_journal(ledger: LedgerKit) -
     for table, key in WATERMARKS:
         await overwrite(ledger.deps.store, table, key, b"{}")
     await book(ledger, Settled(1))
-    assert await seal_unsealed(ledger.deps) == 1
+    assert await seal_unsealed_transactions(ledger.deps) == 1
     await lose(ledger.deps.store, JOURNAL)
     with pytest.raises(BrokenJournal, match="batch 1"):
-        await seal_unsealed(ledger.deps)
+        await seal_unsealed_transactions(ledger.deps)
 
 
 async def test_removed_batches_are_not_sealed_twice(ledger: LedgerKit) -> None:
     await book(ledger, Settled(1))
-    await seal_unsealed(ledger.deps)
+    await seal_unsealed_transactions(ledger.deps)
     before = await ledger.deps.store.get(HEAD.collection, HEAD_KEY)
     await book(ledger, Settled(2))
     await ledger.seal()
@@ -87,7 +87,7 @@ async def test_running_sealer_finds_lost_batches_in_a_full_run(tmp_path: Path) -
     async with open_store("memory", tmp_path) as store:
         ledger, state = ledger_kit_over(store, NOON), SealerState()
         await book(ledger, Settled(1))
-        await seal_unsealed(ledger.deps, state=state)
+        await seal_unsealed_transactions(ledger.deps, state=state)
         before = await store.get(HEAD.collection, HEAD_KEY)
         await book(ledger, Settled(2))
         await seal_and_project(ledger.deps, state=state)

@@ -5,8 +5,8 @@ import pytest
 
 from aex_models.settlement import TransactionKind
 from aex_runtime.store.port import key_of
-from aex_settlement.handlers.journal.project import project_sealed
-from aex_settlement.handlers.journal.seal import seal_unsealed
+from aex_settlement.handlers.journal.project import apply_sealed_batches_to_projections
+from aex_settlement.handlers.journal.seal import seal_unsealed_transactions
 from aex_settlement.repository.ledger import TRANSACTIONS
 from aex_settlement.repository.projections import BALANCES, DAYS, ROLLUPS, read_projection_state
 from aex_settlement.rules.journal import BrokenJournal
@@ -80,17 +80,17 @@ async def test_a_sealed_transaction_that_is_not_what_was_sealed_stops_the_projec
     ledger: LedgerKit, how: str
 ) -> None:
     (transaction, _) = await book(ledger, Settled(1), Settled(2))
-    await seal_unsealed(ledger.deps)
+    await seal_unsealed_transactions(ledger.deps)
     key = key_of(transaction.id)
     complete = await read(ledger.deps.store, TRANSACTIONS, key)
     await overwrite(
         ledger.deps.store, TRANSACTIONS, key, None if how == "gone" else complete.body.replace(b"bot", b"cat")
     )
     with pytest.raises(BrokenJournal, match=transaction.id) as broken:
-        await project_sealed(ledger.deps)
+        await apply_sealed_batches_to_projections(ledger.deps)
     assert (broken.value.seq, broken.value.transaction_id) == (2, transaction.id)
     await book(ledger, Settled(3))
-    assert await seal_unsealed(ledger.deps) == 1
+    assert await seal_unsealed_transactions(ledger.deps) == 1
     for projection in Projection:
         state = await read_projection_state(ledger.deps.store, projection)
         assert state is None or state.seq < 2
@@ -99,11 +99,11 @@ async def test_a_sealed_transaction_that_is_not_what_was_sealed_stops_the_projec
 async def test_many_batches_are_caught_up_with_in_few_commits(ledger: LedgerKit) -> None:
     for contract in range(12):
         await book(ledger, Settled(contract))
-        await seal_unsealed(ledger.deps)
+        await seal_unsealed_transactions(ledger.deps)
     counted = CrashingStore(ledger.deps.store, iter(()))
-    assert await project_sealed(replace(ledger.deps, store=counted)) == 13
+    assert await apply_sealed_batches_to_projections(replace(ledger.deps, store=counted)) == 13
     assert counted.commits == 2, "one for each projection"
-    assert await project_sealed(ledger.deps) == 0
+    assert await apply_sealed_batches_to_projections(ledger.deps) == 0
     await check_projections(ledger.deps.store, await checked_journal(ledger.deps.store))
 
 

@@ -15,7 +15,7 @@ from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.unit_of_work import UnitOfWork
 from aex_settlement.deps import Deps
-from aex_settlement.handlers.journal.seal import seal_unsealed
+from aex_settlement.handlers.journal.seal import seal_unsealed_transactions
 from aex_settlement.handlers.post_transactions import settle_outcome
 from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.ledger import TRANSACTIONS
@@ -172,7 +172,7 @@ async def test_broken_journal_raises_an_alarm_and_sealing_goes_on() -> None:
     await seal_and_project(process.deps)
     await process.settle("ctr_2")
     (sealed,) = (await checked_journal(process.deps.store)).sealed
-    await seal_unsealed(process.deps)
+    await seal_unsealed_transactions(process.deps)
     victim = (await checked_journal(process.deps.store)).sealed[-1]
     assert victim.id != sealed.id
     await remove(process, victim.id)

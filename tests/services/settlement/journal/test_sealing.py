@@ -12,7 +12,7 @@ from aex_runtime.leases import LeaseLost, Leases
 from aex_runtime.store.port import Transaction, key_of
 from aex_runtime.store.sqlite import SQLiteStore
 from aex_runtime.store.table import Table
-from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed
+from aex_settlement.handlers.journal.seal import SealerState, seal_unsealed_transactions
 from aex_settlement.handlers.read_ledger import read_trial_balance
 from aex_settlement.repository.journal import BATCHES, HEAD, HEAD_KEY, UNSEALED, batch_key, find_batches_after
 from aex_settlement.repository.ledger import TRANSACTIONS
@@ -30,10 +30,10 @@ def alarms(lines: list[Any]) -> list[tuple[str, str]]:
 
 
 async def test_the_first_look_seals_an_empty_batch(ledger: LedgerKit) -> None:
-    assert await seal_unsealed(ledger.deps) == 0
+    assert await seal_unsealed_transactions(ledger.deps) == 0
     (batch,) = (await checked_journal(ledger.deps.store)).batches
     assert (batch.seq, batch.sealed_at, batch.transactions) == (1, NOON, ())
-    assert await seal_unsealed(ledger.deps) == 0
+    assert await seal_unsealed_transactions(ledger.deps) == 0
     assert len((await checked_journal(ledger.deps.store)).batches) == 1
 
 
@@ -86,14 +86,14 @@ async def test_altered_transaction_raises_an_alarm_and_delays_no_other(ledger: L
     await overwrite(ledger.deps.store, table, document.key, alter(document.body, bad.id))
     state = SealerState()
     with capture_logs() as lines:
-        assert await seal_unsealed(ledger.deps, state=state) == 1
-        assert await seal_unsealed(ledger.deps, state=state) == 0
+        assert await seal_unsealed_transactions(ledger.deps, state=state) == 1
+        assert await seal_unsealed_transactions(ledger.deps, state=state) == 0
     assert [each.id for batch in await find_batches_after(ledger.deps.store, 0, 9) for each in batch.transactions] == [
         good.id
     ]
     assert len(alarms(lines)) == len(state.refused) == 1, "it is logged once"
     await book(ledger, Settled(3))
-    assert await seal_unsealed(ledger.deps, state=state) == 1
+    assert await seal_unsealed_transactions(ledger.deps, state=state) == 1
 
 
 async def test_journal_with_a_reset_head_is_broken(ledger: LedgerKit) -> None:
@@ -123,7 +123,7 @@ async def test_a_sealer_that_lost_its_lease_writes_nothing(ledger: LedgerKit) ->
         await one.require_lease(transaction, lease)
 
     with pytest.raises(LeaseLost):
-        await seal_unsealed(ledger.deps, guard)
+        await seal_unsealed_transactions(ledger.deps, guard)
     assert len((await checked_journal(ledger.deps.store)).batches) == 1
 
 
@@ -145,7 +145,7 @@ async def test_a_look_begins_where_the_last_one_left_something(ledger: LedgerKit
     await book(ledger, Settled(1))
 
     async def began() -> Any:
-        await seal_unsealed(deps, state=state)
+        await seal_unsealed_transactions(deps, state=state)
         (query,) = [each for each in requested.take_queries() if each.collection == UNSEALED.collection]
         return lower_bound(query)
 

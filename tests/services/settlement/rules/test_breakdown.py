@@ -17,7 +17,7 @@ from aex_runtime.errors import InvalidRequest
 from aex_settlement.rules import breakdown
 from aex_settlement.rules.breakdown import GROUPS, BreakdownFold, choose_view_dimensions, parse_groups
 from aex_settlement.rules.projections import DaySpan, Rollup
-from aex_settlement.rules.rollups import compute_rollup_changes, update_rollup, view_name
+from aex_settlement.rules.rollups import build_updated_rollup, compute_rollup_changes, view_name
 from aex_settlement.rules.transactions import build_reversal_transaction, build_settlement_transaction
 from tests.libs.models.results import a_result, results, terms
 from tests.services.settlement.outcomes import NOON, a_settlement
@@ -49,7 +49,7 @@ groups = st.lists(st.sampled_from(GROUPS), min_size=1, max_size=2, unique=True).
 
 def rollups_of(transactions: Iterable[LedgerTransaction], view: str) -> list[Rollup]:
     found = compute_rollup_changes(transactions)
-    return [update_rollup("g", group, None, days) for group, days in found.items() if group.view == view]
+    return [build_updated_rollup("g", group, None, days) for group, days in found.items() if group.view == view]
 
 
 def broken_down(
@@ -58,7 +58,7 @@ def broken_down(
     fold = BreakdownFold(by, days or DaySpan(), currency)
     for rollup in rollups_of(transactions, view_name(choose_view_dimensions(by, {}))):
         fold.add(rollup)
-    return fold.result(NOON)
+    return fold.build_breakdown(NOON)
 
 
 def key(transaction: LedgerTransaction, group: str) -> str:

@@ -16,7 +16,7 @@ from aex_settlement.rules.settlements import (
     choose_replacement_time,
     choose_reversal_time,
     compute_replacement_cost,
-    is_paid_for,
+    is_paid_or_successful,
     require_correctable,
     require_nonnegative_replacement,
 )
@@ -135,11 +135,11 @@ def test_a_correction_comes_behind_what_it_takes_back_and_both_halves_are_of_one
 
 
 def test_outcome_is_paid_with_a_success_or_a_total_above_0_in_any_revision() -> None:
-    assert is_paid_for(a_settlement())
+    assert is_paid_or_successful(a_settlement())
     free = a_settlement(success=False, cost=build_zero_cost(a_settlement()))
-    assert not is_paid_for(free)
+    assert not is_paid_or_successful(free)
     request = ReversalRequest(reason="agreed", replacement=a_replacement())
     corrected = apply_correction(free, request, compute_replacement_cost(free, a_replacement()), "fin", LATER)
-    assert is_paid_for(corrected)
+    assert is_paid_or_successful(corrected)
     cancelled = apply_correction(corrected, ReversalRequest(reason="no"), None, "fin", LATER)
-    assert is_paid_for(cancelled)
+    assert is_paid_or_successful(cancelled)

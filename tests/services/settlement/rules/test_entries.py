@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aex_models.money import from_micros
 from aex_models.settlement import AccountEntry, TransactionKind
-from aex_settlement.rules.account_books import EntryPosition, iterate_entries
+from aex_settlement.rules.account_books import EntryPosition, iterate_entries_newest_first
 from aex_settlement.rules.projections import AccountPage, PageEntry
 from tests.services.settlement.outcomes import NOON
 
@@ -51,7 +51,7 @@ async def read(
         for page in pages:
             yield page
 
-    return [line async for line in iterate_entries(each(), before)]
+    return [line async for line in iterate_entries_newest_first(each(), before)]
 
 
 @given(books)

@@ -11,7 +11,7 @@ from aex_models.money import MAX_AMOUNT
 from aex_models.numbers import MAX_SAFE_INTEGER
 from aex_models.outcome import OutcomeRecord
 from aex_models.settlement import sum_micros_by_currency
-from aex_settlement.rules.settlements import recompute_cost
+from aex_settlement.rules.settlements import check_outcome_and_recompute_cost
 from aex_settlement.rules.transactions import settlement_postings
 from tests.examples import examples
 from tests.libs.models.rationals import exact
@@ -22,7 +22,7 @@ from tests.services.settlement.outcomes import outcomes
 @given(outcomes())
 @settings(max_examples=examples(300))
 def test_every_settlement_sums_to_zero_and_pays_what_it_costs(outcome: OutcomeRecord) -> None:
-    amounts = recompute_cost(outcome)
+    amounts = check_outcome_and_recompute_cost(outcome)
     postings = settlement_postings(amounts, outcome.consumer_id, outcome.agent_id)
     assert sum_micros_by_currency(postings) == {amounts.currency: 0}
     assert amounts.base + amounts.bonus - amounts.penalty == amounts.total

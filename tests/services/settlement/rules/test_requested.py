@@ -3,7 +3,7 @@
 import pytest
 
 from aex_models.settlement import Posting, TransactionKind, TransactionRequest
-from aex_settlement.rules.transactions import find_request_problems, is_account, is_consumer_account
+from aex_settlement.rules.transactions import find_request_problems, is_account_name, is_consumer_account
 
 
 def found(kind: str, *sides: tuple[str, int] | tuple[str, int, str]) -> list[tuple[str, str]]:
@@ -78,7 +78,7 @@ def test_everything_wrong_comes_in_one_answer() -> None:
 
 @pytest.mark.parametrize("name", ["consumer:acme", "agent:org/bot-1@x.y", "platform:cash", "platform:fees"])
 def test_accounts_have_these_names(name: str) -> None:
-    assert is_account(name)
+    assert is_account_name(name)
     assert is_consumer_account(name) == name.startswith("consumer:")
 
 
@@ -90,5 +90,5 @@ def test_accounts_have_these_names(name: str) -> None:
     ],
 )  # fmt: skip
 def test_no_other_name_is_an_account(name: str) -> None:
-    assert not is_account(name)
+    assert not is_account_name(name)
     assert not is_consumer_account(name)

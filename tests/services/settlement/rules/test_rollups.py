@@ -5,7 +5,13 @@ from datetime import datetime
 import pytest
 
 from aex_models.settlement import TransactionKind
-from aex_settlement.rules.rollups import VIEWS, compute_rollup_changes, list_rollup_groups, update_rollup, view_name
+from aex_settlement.rules.rollups import (
+    VIEWS,
+    build_updated_rollup,
+    compute_rollup_changes,
+    list_rollup_groups,
+    view_name,
+)
 from tests.services.settlement.journal.booking import Moved, Settled, transaction_of
 from tests.services.settlement.outcomes import NOON
 
@@ -38,8 +44,8 @@ def test_deposits_and_adjustments_are_in_no_rollup() -> None:
 def test_days_are_kept_in_their_order_whenever_they_are_added() -> None:
     late, early = (transaction_of(Settled(day), _noon_of(day)) for day in (9, 2))
     (everybody, *_) = list_rollup_groups(late)
-    first = update_rollup("gen_1", everybody, None, compute_rollup_changes([late])[everybody])
-    both = update_rollup("gen_1", everybody, first, compute_rollup_changes([early, late])[everybody])
+    first = build_updated_rollup("gen_1", everybody, None, compute_rollup_changes([late])[everybody])
+    both = build_updated_rollup("gen_1", everybody, first, compute_rollup_changes([early, late])[everybody])
     assert [(day.day, day.settlements) for day in both.days] == [("2025-03-02", 1), ("2025-03-09", 2)]
 
 

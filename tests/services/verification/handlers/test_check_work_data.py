@@ -9,7 +9,7 @@ from aex_models.canonical import canonical_bytes
 from aex_models.events import WorkSubmitted
 from aex_models.work import EvaluationRef
 from aex_verification.fair_slots import FairSlots
-from aex_verification.handlers.check_work import run_work_check
+from aex_verification.handlers.check_work import run_work_trial_and_publish_findings
 from aex_verification.rules.checks import MAX_LOST, PendingCheck
 from aex_verification.slow_jobs import SlowJobs
 from tests.libs.outcomes.science.conditions import TWO
@@ -27,7 +27,7 @@ async def submit(bench: VerificationBench, content: bytes | None, *statistics: A
     secrets = await bench.blobs.put("evaluation", canonical_bytes(blob))
     ref = EvaluationRef(digest=secrets.digest, size=secrets.size)
     submitted = WorkSubmitted(work_id="work_1", has_cpa=True, consumer_id="acme", domain=DMS, evaluation=ref)
-    await run_work_check(bench.deps, PendingCheck(submitted=submitted))
+    await run_work_trial_and_publish_findings(bench.deps, PendingCheck(submitted=submitted))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from aex_models.governance import Decision
 from aex_models.outcome import OutcomeRecord
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import Policy
 from tests.services.verification.flow import GOOD, SHORT, grade, opened, outcome, review, status
 
@@ -63,7 +63,7 @@ async def test_outcome_is_stored_without_its_result_and_published_with_it() -> N
     stored = await outcome(bench)
     assert (stored.stored, stored.verification_result, stored.final_result) == (False, None, None)
     assert stored.execution_metadata == {}
-    assert is_paid_for(stored)
+    assert is_paid_or_successful(stored)
     [event] = bench.emitted("outcome.verified")
     published = OutcomeRecord.model_validate(event.data["outcome"])
     assert published.verification_result is not None
@@ -76,4 +76,4 @@ async def test_failed_outcome_without_its_result_is_not_paid() -> None:
     bench = await opened(verifier=None, policy=Policy(store_outcomes=False), **changes)
     await grade(bench, SHORT)
     assert await status(bench) == "exhausted"
-    assert not is_paid_for(await outcome(bench))
+    assert not is_paid_or_successful(await outcome(bench))

@@ -11,8 +11,8 @@ from aex_runtime.errors import Conflict, InvalidRequest, NotFound
 from aex_runtime.records import Timer
 from aex_runtime.unit_of_work import Unit
 from aex_verification.handlers.admit import load_or_open_contract
-from aex_verification.handlers.close import cancel_contract, end_contract_after_deadline, finalise_contract
-from aex_verification.handlers.conclude import conclude_contract
+from aex_verification.handlers.close import cancel_contract, end_contract_if_deadline_passed, finalise_contract
+from aex_verification.handlers.conclude import end_or_hold_closing_contract
 from aex_verification.handlers.save_contract import DEADLINE
 from aex_verification.handlers.submit_output import MAX_SIDE_BYTES
 from aex_verification.handlers.verify_attempt import verify_attempt
@@ -58,7 +58,7 @@ async def test_rejection_at_the_deadline_expires_the_contract() -> None:
     bench = await opened(None)
     await post(bench, SHORT)
     bench.clock.advance(WEEK)
-    await end_contract_after_deadline(bench.deps, "ctr_1")
+    await end_contract_if_deadline_passed(bench.deps, "ctr_1")
     await bench.deliver("output.submitted")
     await bench.pass_time(timedelta(minutes=1))
     assert (await outcome(bench)).final_status is ContractStatus.EXPIRED
@@ -115,7 +115,7 @@ class GovernanceMeanwhile:
         decision = await self._bench.governance.validate(request)
         if self._waits:
             self._waits = False
-            await conclude_contract(self._bench.deps, "ctr_1")  # another replica is quicker: held
+            await end_or_hold_closing_contract(self._bench.deps, "ctr_1")  # another replica is quicker: held
             await review(self._bench, Decision.RETRY)
             self._bench.governance.down = lambda: True
             await self._bench.deliver("output.submitted")  # judged and waiting for governance
@@ -129,7 +129,7 @@ async def test_decision_is_not_applied_to_a_replacing_attempt() -> None:
     bench.governance.down = lambda: True
     await bench.deliver("output.submitted")  # judged, and waiting for governance
     bench.governance.down = lambda: False
-    await conclude_contract(meanwhile, "ctr_1")
+    await end_or_hold_closing_contract(meanwhile, "ctr_1")
     assert (await state(bench)).current_attempt != first
     assert await status(bench) is ContractStatus.VERIFYING  # not held by the decision on the other
     bench.governance.down = lambda: False

@@ -8,7 +8,7 @@ from aex_models.contract import AttemptStatus, ContractStatus
 from aex_models.contract_events import ContractEventType
 from aex_models.governance import Decision, Party
 from aex_runtime.errors import Conflict
-from aex_verification.handlers.close import cancel_contract, end_contract_after_deadline, finalise_contract
+from aex_verification.handlers.close import cancel_contract, end_contract_if_deadline_passed, finalise_contract
 from aex_verification.handlers.read import load_attempt, make_attempt_view
 from aex_verification.rules.records import Policy
 from tests.parts.verification import NO_KEY, VerificationBench
@@ -74,7 +74,7 @@ async def test_deadline_during_grading_expires_the_contract(bench: VerificationB
         await grade(bench, DULL)
     row = await post(bench, INVALID)
     bench.clock.advance(WEEK)
-    await end_contract_after_deadline(bench.deps, "ctr_1")
+    await end_contract_if_deadline_passed(bench.deps, "ctr_1")
     assert await status(bench) is ContractStatus.VERIFYING, "the candidate came in time"
     await bench.deliver("output.submitted")
     record = await outcome(bench)

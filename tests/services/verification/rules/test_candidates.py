@@ -6,10 +6,10 @@ from aex_models.contract import MAX_INLINE_BYTES, MAX_TOTAL_BYTES, Artifact
 from aex_runtime.errors import InvalidRequest
 from aex_verification.rules.candidates import (
     MAX_CLAIMS,
+    compute_inline_size_bytes,
     find_artifact_problems,
     find_size_problems,
-    inline_size,
-    refuse_excess_claims,
+    require_claims_within_limit,
 )
 
 
@@ -23,10 +23,10 @@ def encoded(content: bytes, name: str = "a.csv") -> Artifact:
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 1_000])
 def test_inline_size_counts_bytes(size: int) -> None:
-    assert inline_size(encoded(b"x" * size)) == size
-    assert inline_size(text("x" * size)) == size
-    assert inline_size(text("é" * size)) == 2 * size
-    assert inline_size(Artifact(name="a.csv", media_type="text/csv", sha256="0" * 64)) == 0
+    assert compute_inline_size_bytes(encoded(b"x" * size)) == size
+    assert compute_inline_size_bytes(text("x" * size)) == size
+    assert compute_inline_size_bytes(text("é" * size)) == 2 * size
+    assert compute_inline_size_bytes(Artifact(name="a.csv", media_type="text/csv", sha256="0" * 64)) == 0
 
 
 def test_bounds_are_inclusive() -> None:
@@ -54,7 +54,7 @@ def test_each_duplicate_name_is_a_problem() -> None:
 
 
 def test_excess_claims_are_refused() -> None:
-    refuse_excess_claims(dict.fromkeys(map(str, range(MAX_CLAIMS)), 1))
+    require_claims_within_limit(dict.fromkeys(map(str, range(MAX_CLAIMS)), 1))
     with pytest.raises(InvalidRequest) as refused:
-        refuse_excess_claims(dict.fromkeys(map(str, range(MAX_CLAIMS + 1)), 1))
+        require_claims_within_limit(dict.fromkeys(map(str, range(MAX_CLAIMS + 1)), 1))
     assert [each.path for each in refused.value.errors] == ["/claimed_values"]

@@ -14,7 +14,7 @@ from aex_models.rollout import parse_correlation_id
 from aex_models.work import FeedbackLevel
 from aex_outcomes import score_rollout
 from aex_outcomes.rollouts import recount_rollout
-from aex_verification.rules.outcomes import OutcomeFormat, format_export_line, is_paid_for
+from aex_verification.rules.outcomes import OutcomeFormat, format_export_line, is_paid_or_successful
 from tests.libs.models.results import a_result
 from tests.services.settlement.outcomes import an_outcome, outcomes
 
@@ -35,7 +35,7 @@ FAILED = a_result(contract_id="ctr_1", success=False)
     ids=["open", "passed", "passed for nothing", "failed for nothing", "never judged", "failed and to be paid"],
 )
 def test_paid_candidate_is_readable(record: OutcomeRecord | None, readable: bool) -> None:
-    assert is_paid_for(record) is readable
+    assert is_paid_or_successful(record) is readable
 
 
 def rollout(record: OutcomeRecord, audience: Audience = Audience.OPERATOR) -> dict[str, Any] | None:

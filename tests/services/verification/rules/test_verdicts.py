@@ -13,8 +13,8 @@ from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_outcomes.config import DATA_SANDBOX
 from aex_verification.rules.records import Policy, compute_verification_lease
 from aex_verification.rules.verdicts import (
+    compute_capped_custom_time_limit_s,
     count_max_custom_runs,
-    custom_time_limit_s,
     lacks_sandbox,
     needs_custom_code,
     permanent_hold_cause,
@@ -106,8 +106,8 @@ def test_each_criterion_on_custom_code_is_a_run(
 
 
 def test_time_of_all_runs_is_bounded() -> None:
-    assert custom_time_limit_s(3, 2_500) == 7.5
-    assert custom_time_limit_s(100, 30_000) == 600
+    assert compute_capped_custom_time_limit_s(3, 2_500) == 7.5
+    assert compute_capped_custom_time_limit_s(100, 30_000) == 600
 
 
 def test_missing_sandbox_is_recognised() -> None:

@@ -56,10 +56,10 @@ def lint(
 def _print_findings(linted: LintReport, report: Report) -> None:
     validation, sources = linted.validation, linted.sources
     for problem in validation.problems:
-        report.print_step("problem", sources.add_location(problem.path, f"{problem.message} ({problem.code})"))
+        report.print_step("problem", sources.prefix_with_location(problem.path, f"{problem.message} ({problem.code})"))
     for warning in validation.warnings:
         text = f"{warning.message} ({warning.code}). {warning.suggestion}"
-        report.print_step("warning", sources.add_location(warning.path, text))
+        report.print_step("warning", sources.prefix_with_location(warning.path, text))
     if validation.quote is not None:
         _print_quote(validation.quote, report)
     elif validation.valid:

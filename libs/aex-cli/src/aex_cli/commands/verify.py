@@ -75,7 +75,7 @@ def verify(
     _warn_about_candidate(files["output"])
     catalog = load_metric_catalog(config)
     request = build_checked_request(files, platform_latency_ms, read_reasoning(reasoning), catalog)
-    candidate = request.build_candidate(raw.digest_artifacts())
+    candidate = request.build_candidate(raw.build_artifacts_with_digests())
     try:
         ruling = run_named_verifier(request, candidate, catalog, network=verifier_network)
         science = _examine(request, candidate, raw, catalog)

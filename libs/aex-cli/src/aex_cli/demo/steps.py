@@ -186,11 +186,11 @@ def run_and_measure_ms(action: Callable[[], T]) -> tuple[T, float]:
 
 
 def show_next_steps(
-    specs: Sequence[ServiceSpec], data_dir: Path, exports: str | None, contract_id: str, report: Report
+    specs: Sequence[ServiceSpec], data_dir: Path, export_line: str | None, contract_id: str, report: Report
 ) -> None:
     """Print commands that start the suite again on the same data and read the results.
 
-    `exports`: a shell line to print first, if the storage needs variables. `contract_id`: the settlement to read.
+    `export_line`: a shell line to print first, if the storage needs variables. `contract_id`: the settlement to read.
     """
     called = Path(sys.argv[0])  # the command's path, for users without it on their PATH
     aex = shlex.quote(str(called)) if called.name == "aex" and shutil.which("aex") is None else "aex"
@@ -199,8 +199,8 @@ def show_next_steps(
     ports = "" if base == 8081 else f" --port-base {base}"
     settlement = next(spec for spec in specs if spec.name == "settlement")
     report.print_heading("Look further")
-    if exports is not None:
-        report.print_command("variables", exports)
+    if export_line is not None:
+        report.print_command("variables", export_line)
     report.print_command("resume", f"{aex} up{data_option}{ports}")
     report.print_command("token", f"{aex} token --role finance --sub {FINANCE}{data_option}")
     bearer = f'"Authorization: Bearer $({aex} token --role finance --sub {FINANCE}{data_option})"'

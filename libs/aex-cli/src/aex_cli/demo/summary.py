@@ -55,7 +55,7 @@ def find_unmet_requirements(criteria: SuccessCriteria, unmet: Collection[str]) -
     return UnmetRequirements(thresholds.get("contains_keywords", ()), length.get("min", 0), length.get("max", inf))
 
 
-def extend_selection(
+def add_sentences_until_complete(
     text: str, indexes: Collection[int], terms: Sequence[str] = (), min_length: int = 0, max_length: float = inf
 ) -> tuple[int, ...]:
     """Return the sentence indexes of a better summary: the given ones and further ones.
@@ -107,7 +107,11 @@ async def run_summary_work(clients: DemoClients, report: Report) -> OutcomeView:
     draft = await post("the lead sentence", lambda: FIRST_DRAFT, Verdict.REJECTED)
     feedback = _show_rejection(work, draft, report)
     requirements = find_unmet_requirements(criteria, parse_unmet_metrics(feedback))
-    await post("a revision by the feedback", lambda: extend_selection(text, FIRST_DRAFT, *requirements), Verdict.PASSED)
+    await post(
+        "a revision by the feedback",
+        lambda: add_sentences_until_complete(text, FIRST_DRAFT, *requirements),
+        Verdict.PASSED,
+    )
     outcome, result = await steps.wait_for_successful_outcome(clients.consumer, award.contract_id)
     steps.show_passed_verdict(
         work, result, report, f"attempt {outcome.attempts_used} of {work.verification.max_attempts}; "

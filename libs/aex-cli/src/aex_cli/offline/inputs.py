@@ -80,7 +80,7 @@ def build_checked_request(
     problems = [*find_unknown_fields(work), *budget_problems, *policy_problems, *trial_problems]
     sources = FieldSources(parts, FieldSource("--work", files["work"]))
     if problems:
-        raise BadFile([sources.add_location(each.path, each.message) for each in problems])
+        raise BadFile([sources.prefix_with_location(each.path, each.message) for each in problems])
     trial = checked.request or Trial.model_validate(body)
     return OfflineRequest(trial, budget, policy or VerificationPolicy(), sources)
 
@@ -120,7 +120,7 @@ class RawFiles:
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     data: Mapping[str, Path] = field(default_factory=dict)
 
-    def digest_artifacts(self) -> tuple[Artifact, ...]:
+    def build_artifacts_with_digests(self) -> tuple[Artifact, ...]:
         """Return the agent's files as artifacts with their SHA-256, as if they had been uploaded.
 
         Raises `BadFile` for an invalid name.

@@ -51,7 +51,7 @@ def run_named_verifier(
     }
     ruling = RULING.validate_python(run_confined_job(JOB, payload, f"running the verifier {name}", limits))
     if isinstance(ruling, Invalid):
-        raise BadFile([request.sources.add_location(each.path, each.message) for each in ruling.errors])
+        raise BadFile([request.sources.prefix_with_location(each.path, each.message) for each in ruling.errors])
     return ruling
 
 
@@ -59,7 +59,7 @@ def _load(name: str, request: OfflineRequest, catalog: Catalog) -> LoadedVerifie
     try:
         return load_verifier(catalog.config, name)
     except UnknownVerifier as error:
-        raise BadFile([request.sources.add_location("/verification/verifier", f"{error}; {_FIX}")]) from None
+        raise BadFile([request.sources.prefix_with_location("/verification/verifier", f"{error}; {_FIX}")]) from None
     except InvalidConfig as error:
         raise UserError(str(error), "correct the configuration given to --config") from None
 

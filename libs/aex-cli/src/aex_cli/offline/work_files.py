@@ -33,7 +33,7 @@ class FieldSources:
     parts: Mapping[str, FieldSource]
     work: FieldSource
 
-    def add_location(self, pointer: str, message: str) -> str:
+    def prefix_with_location(self, pointer: str, message: str) -> str:
         """Return the message preceded by the file that holds the part, and by the part's JSON pointer.
 
         `pointer`: the part's JSON pointer in the request. If the work has no file, its option is appended instead.

@@ -38,7 +38,7 @@ class ReadinessProbe:
                 return
             await asyncio.sleep(_POLL_S)
 
-    def pending_services(self) -> dict[str, str]:
+    def find_last_answers_of_unready(self) -> dict[str, str]:
         """Return the last answers of the services that are not ready, by label."""
         return {name: answer for name, answer in self.last.items() if name not in self._ready}
 

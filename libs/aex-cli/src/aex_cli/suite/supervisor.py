@@ -161,7 +161,7 @@ class Supervisor:
             async with asyncio.timeout(self._policy.ready_s):
                 await _run_until_failure([_wait_until_ready(child, probe) for child in self._children.values()])
         except TimeoutError:
-            late = "; ".join(f"{name}: {answer}" for name, answer in probe.pending_services().items())
+            late = "; ".join(f"{name}: {answer}" for name, answer in probe.find_last_answers_of_unready().items())
             logs = f"logs: {self._launch.logs}"
             raise SuiteFailed(f"not ready within {self._policy.ready_s:g} s: {late}; {logs}") from None
 

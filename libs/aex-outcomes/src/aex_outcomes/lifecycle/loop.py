@@ -48,8 +48,8 @@ class LoopStep:
 class Gate(Protocol):
     """Gate that verifies the candidates of a loop, one after the other."""
 
-    async def load_attempt_counts(self, ctx: AgentContext) -> AgentContext:
-        """Return the context with the gate's count of attempts; called before the first or a resumed turn."""
+    async def load_verification_state(self, ctx: AgentContext) -> AgentContext:
+        """Return the context with the attempts that the gate knows; called before the first or a resumed turn."""
         ...
 
     async def verify_and_count_attempt(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:
@@ -105,7 +105,7 @@ class Loop:
         """
         resumed = ctx.progress.candidate is not None
         has_begun = ctx.turn > 0 or bool(ctx.messages)
-        ctx = await self._gate.load_attempt_counts(ctx)
+        ctx = await self._gate.load_verification_state(ctx)
         if not has_begun:
             ctx = await self._save_context(ctx, messages=[make_chat_message("user", ctx.query)])
         outcome: LoopOutcome | None = None

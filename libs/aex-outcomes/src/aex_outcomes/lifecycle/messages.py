@@ -92,8 +92,8 @@ def _check_readable(subject: str, value: Any) -> Any:
     if (path := find_pointer_beyond_depth(value)) is not None:
         raise TypeError(f"{subject} is nested more than {MAX_DEPTH} levels deep, at {path[:100]}…: give it as a text")
     if (found := find_json_problem(value)) is not None:
-        path, problem = found
-        raise TypeError(f"{subject} cannot be saved as JSON: {path[:300] or '/'}: {problem}; give it as a text")
+        where = found.pointer[:300] or "/"
+        raise TypeError(f"{subject} cannot be saved as JSON: {where}: {found.description}; give it as a text")
     return value
 
 

@@ -61,8 +61,8 @@ class LocalGate:
     sleep: Callable[[float], Awaitable[object]]
     jitter: Callable[[], float]
 
-    async def load_attempt_counts(self, ctx: AgentContext) -> AgentContext:
-        """Return the context unchanged: it has the count of attempts already."""
+    async def load_verification_state(self, ctx: AgentContext) -> AgentContext:
+        """Return the context unchanged: it has all attempts already."""
         return ctx
 
     async def verify_and_count_attempt(self, candidate: Candidate, ctx: AgentContext, *, resumed: bool) -> LoopStep:  # noqa: ARG002 protocol

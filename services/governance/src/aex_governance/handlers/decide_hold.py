@@ -10,7 +10,7 @@ from aex_governance.repository import (
     HOLDS_OF_RULES,
     VALIDATIONS,
     HoldTrace,
-    build_rule_entries,
+    build_rule_index_entries,
     hold_id_of,
 )
 from aex_governance.rules.evidence import require_valid_reason
@@ -44,7 +44,7 @@ async def decide_hold(
             raise Conflict("already_decided", f"This hold was decided before by {by}; the first decision stands")
         decided = _decided_hold(stored.record, tidied, operator_id, unit.now)
         unit.update(HOLDS, stored, decided)
-        for key, entry in build_rule_entries(decided).items():
+        for key, entry in build_rule_index_entries(decided).items():
             unit.put(HOLDS_OF_RULES, key, entry)
         unit.measures.count(HOLDS_DECIDED_TOTAL, tidied.decision)
         reviewed = OutcomeReviewed(
@@ -102,7 +102,7 @@ async def open_hold(deps: Deps, event: OutcomeHeld) -> None:
             domain=request.domain if request else None,
         )
         unit.create(HOLDS, key_of(hold_id), hold)
-        for key, entry in build_rule_entries(hold).items():
+        for key, entry in build_rule_index_entries(hold).items():
             unit.create(HOLDS_OF_RULES, key, entry)
         traceparent = current_trace_context().get("traceparent")
         if traceparent is not None:

@@ -72,7 +72,7 @@ class ProjectionChanges:
             key = projected_key(self._generation, each.key)
             changes[key] = apply_increment(changes.get(key), each)
 
-    async def merge_with_stored(self, transaction: Transaction) -> list[tuple[Table[Any], str, Projected]]:
+    async def build_merged_documents(self, transaction: Transaction) -> list[tuple[Table[Any], str, Projected]]:
         """Return each changed document with its table and key: the stored one merged with its change."""
         found: list[tuple[Table[Any], str, Projected]] = []
         for kind, changes in self._changes.items():
@@ -99,7 +99,7 @@ class LogFold:
     max_documents: int = _MAX_DOCUMENTS
     """Documents per transaction. It is halved after a conflict and doubled after a success."""
 
-    async def run(self) -> RebuildMark:
+    async def fold_remaining_records(self) -> RebuildMark:
         """Add the records from the stored mark to the end of the log, and return the final mark.
 
         Raises `LeaseLost`, `StoreUnavailable`, and `Contention` after 12 conflicts on one page.
@@ -183,7 +183,7 @@ class LogFold:
             stored = await REBUILD_MARKS.get(transaction, self._key)
             if stored is not None and stored.record != before:
                 return stored.record
-            for table, key, document in await changes.merge_with_stored(transaction):
+            for table, key, document in await changes.build_merged_documents(transaction):
                 transaction.put(table.collection, key, *table.encode(document))
             transaction.put(REBUILD_MARKS.collection, self._key, *REBUILD_MARKS.encode(moved))
             return moved

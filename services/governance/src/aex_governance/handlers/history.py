@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from aex_governance.deps import Deps
 from aex_governance.repository import (
@@ -31,7 +31,7 @@ from aex_governance.rules.projection_documents import (
 )
 from aex_governance.rules.projection_increments import Increment, apply_increment, compute_increments
 from aex_governance.rules.projection_merging import sum_histograms
-from aex_governance.rules.statistical_outlier import find_metrics_without_history
+from aex_governance.rules.statistical_outlier import find_metrics_with_short_history
 from aex_models.events import OutcomeVerified
 from aex_models.governance import ValidationRequest
 from aex_runtime.clock import epoch_micros
@@ -43,8 +43,15 @@ _MINUTE = 60_000_000
 DocumentKey = tuple[type[Projected], str]
 
 
-History = tuple[Mapping[str, Histogram], Mapping[str, Histogram], RecentCounts]
-"""Histograms of the agent, histograms of its domain, and recent counts, as the last fields of `RuleCase`."""
+class History(NamedTuple):
+    """History that the rules need for one request."""
+
+    own: Mapping[str, Histogram]
+    """Values in the agent's allowed attempts of the domain, by metric."""
+    domain: Mapping[str, Histogram]
+    """Values in all agents' allowed attempts of the domain, by metric."""
+    recent: RecentCounts
+    """Numbers of recent attempts."""
 
 
 async def read_history(deps: Deps, request: ValidationRequest, generation: int) -> History:
@@ -54,7 +61,7 @@ async def read_history(deps: Deps, request: ValidationRequest, generation: int) 
     """
     histograms = _read_histograms(deps, request, generation)
     (own, domain), recent = await asyncio.gather(histograms, _read_recent(deps, request, generation))
-    return own, domain, recent
+    return History(own, domain, recent)
 
 
 async def _read_histograms(
@@ -68,7 +75,7 @@ async def _read_histograms(
     keys = [projected_key(generation, profile_key(agent_id, domain, shard)) for shard in range(PROFILE_SHARDS)]
     shards = await PROFILES.get_many(deps.store, keys)
     own = _histograms((each.tally for each in shards if each), request.extracted_metrics)
-    names = find_metrics_without_history(request, own, config.thresholds)
+    names = find_metrics_with_short_history(request, own, config.thresholds)
     if not names:
         return own, {}
     keys = [projected_key(generation, domain_key(domain, shard)) for shard in range(DOMAIN_SHARDS)]
@@ -113,7 +120,7 @@ class LoadedDocuments:
 
     documents: Mapping[DocumentKey, Stored[Any] | None]
 
-    def records(self, kind: type[Projected], generation: int) -> list[Any]:
+    def select_records(self, kind: type[Projected], generation: int) -> list[Any]:
         """Return the existing documents of one type in one generation."""
         start = projected_key(generation, "")
         return [

@@ -38,7 +38,7 @@ class HoldFilter:
     cause: HoldCause | None = None
     rule: str | None = None
 
-    def fields(self) -> dict[str, str]:
+    def to_query_fields(self) -> dict[str, str]:
         """Return the filter's fields that are set, as text by name."""
         values = {"status": self.status, "cause": self.cause, "rule": self.rule}
         return {name: str(value) for name, value in values.items() if value is not None}
@@ -89,7 +89,7 @@ async def list_hold_queue(deps: Deps, hold_filter: HoldFilter, paging: PageReque
     is_queue = hold_filter.status is HoldStatus.WAITING
     order = "held_at" if is_queue else "decided_at"
     direction: Direction = "asc" if is_queue else "desc"
-    sets = (hold_filter.fields(),)
+    sets = (hold_filter.to_query_fields(),)
 
     async def render(_: PageReader, hold: Hold) -> Hold:
         return hold
@@ -113,7 +113,7 @@ async def summarize_waiting_holds(deps: Deps, limit: int = MAX_COUNT) -> Waiting
     return WaitingCount(len(counted), len(found) > limit, tuple(ranked), first)
 
 
-async def count_waiting_holds(deps: Deps) -> float:
+async def count_waiting_holds_up_to_max(deps: Deps) -> float:
     """Return the number of waiting holds, at most `MAX_COUNT`."""
     return (await summarize_waiting_holds(deps)).count
 

@@ -90,7 +90,7 @@ class _ProjectionsBuild:
 
     async def write_documents(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
         folds = {name: LogFold(self.rebuilder, self.lease, rebuilt.generation, name) for name in LogFold.TABLES}
-        return replace(rebuilt, logs={name: await fold.run() for name, fold in folds.items()})
+        return replace(rebuilt, logs={name: await fold.fold_remaining_records() for name, fold in folds.items()})
 
     async def switch_readers_to(self, rebuilt: RebuiltProjections) -> RebuiltProjections:
         """Make readers use the new generation, and delete the marks of this rebuild.

@@ -126,10 +126,11 @@ def _undecided_record(unit: Unit, prepared: _Preparation) -> ValidationRecord:
 
 async def _case(unit: Unit, prepared: _Preparation, loaded: LoadedDocuments, reading: int) -> RuleCase:
     request, text = prepared.request, prepared.text
-    copies = [each for entry in loaded.records(HashEntry, reading) for each in entry.sightings]
-    similar = similar_sightings(request, (entry.sightings for entry in loaded.records(BandEntry, reading)))
+    copies = [each for entry in loaded.select_records(HashEntry, reading) for each in entry.sightings]
+    similar = similar_sightings(request, (entry.sightings for entry in loaded.select_records(BandEntry, reading)))
     near_copies = await _compare_sketches(unit, similar, text.sketch) if text and text.sketch else ()
-    return RuleCase(request, text, tuple(copies), near_copies, *prepared.history)
+    own, domain, recent = prepared.history
+    return RuleCase(request, text, tuple(copies), near_copies, own, domain, recent)
 
 
 async def _compare_sketches(unit: Unit, sightings: Sequence[Sighting], sketch: Sketch) -> tuple[NearCopy, ...]:

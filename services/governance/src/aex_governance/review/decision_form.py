@@ -33,7 +33,7 @@ class DecisionForm:
             return None
         return HoldDecision(decision=self.decision, reason=self.reason)
 
-    def is_repeat(self, hold: Hold, operator_id: str) -> bool:
+    def is_already_recorded(self, hold: Hold, operator_id: str) -> bool:
         """Return whether the operator has recorded this decision already, as after a double click."""
         return (hold.decided_by, hold.decision, hold.reason) == (operator_id, self.decision, self.reason)
 

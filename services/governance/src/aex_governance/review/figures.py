@@ -72,7 +72,7 @@ class Items:
 Figure: TypeAlias = Text | Number | FactList | Grid | Items
 
 
-def build_figure(value: Any, depth: int = 0) -> Figure:
+def build_json_figure(value: Any, depth: int = 0) -> Figure:
     """Return the view model that displays a JSON value. `depth` is its nesting level."""
     if isinstance(value, str):
         return _text(value)
@@ -102,7 +102,9 @@ def _to_number(value: Any) -> Number:
 
 
 def _facts(value: Mapping[Any, Any], depth: int) -> FactList:
-    rows = tuple((escape_hidden_characters(str(name)), build_figure(each, depth + 1)) for name, each in value.items())
+    rows = tuple(
+        (escape_hidden_characters(str(name)), build_json_figure(each, depth + 1)) for name, each in value.items()
+    )
     return FactList(rows, len(rows) > MANY_ROWS)
 
 
@@ -111,7 +113,7 @@ def _grid_of_named(value: Mapping[Any, Any], depth: int) -> Grid | None:
     columns = _columns(list(value.values()))
     if columns is None or len(value) < 2:
         return None
-    rows = tuple((build_figure(str(name)), *_cells(each, columns, depth)) for name, each in value.items())
+    rows = tuple((build_json_figure(str(name)), *_cells(each, columns, depth)) for name, each in value.items())
     return Grid(
         (escape_hidden_characters("name"), *map(escape_hidden_characters, columns)),
         rows,
@@ -140,11 +142,11 @@ def _columns(rows: Sequence[Any]) -> tuple[str, ...] | None:
 
 def _cells(row: Mapping[Any, Any], columns: Sequence[str], depth: int) -> tuple[Figure | None, ...]:
     values = {str(name): each for name, each in row.items()}
-    return tuple(build_figure(values[name], depth + 2) if name in values else None for name in columns)
+    return tuple(build_json_figure(values[name], depth + 2) if name in values else None for name in columns)
 
 
 def _items(value: Sequence[Any], depth: int) -> Items:
-    items = tuple(build_figure(each, depth + 1) for each in value)
+    items = tuple(build_json_figure(each, depth + 1) for each in value)
     is_scalar = all(not isinstance(each, Mapping | list | tuple) for each in value)
     is_flat = is_scalar and sum(len(str(each)) for each in value) <= LONG_TEXT
     return Items(items, is_flat, len(items) > MANY_ROWS and not is_flat)

@@ -48,7 +48,7 @@ def add_hold_page(router: APIRouter, site: Site, deps: Deps) -> None:
         if hold.status is HoldStatus.WAITING and form.step is FormStep.RECORD and form.hold_decision is not None:
             hold = await _record(deps, operator, hold_id, form.hold_decision)
         if hold.status is HoldStatus.DECIDED:
-            if form.is_repeat(hold, operator.id):
+            if form.is_already_recorded(hold, operator.id):
                 return redirect_to(f"{site.prefix}/holds/{hold_id}")
             return await _page(site, deps, request, hold, operator, form, status=409)
         if form.step is FormStep.CHANGE:

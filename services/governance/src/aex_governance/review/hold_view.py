@@ -7,7 +7,7 @@ from datetime import datetime
 from aex_governance.handlers.read_holds import HoldContext, RelatedHolds
 from aex_governance.handlers.read_profile import ProfilePage
 from aex_governance.review.escaped_text import EscapedText, escape_hidden_characters
-from aex_governance.review.figures import Figure, build_figure
+from aex_governance.review.figures import Figure, build_json_figure
 from aex_governance.review.words import (
     CAUSE_NOTES,
     CAUSES,
@@ -67,9 +67,9 @@ def build_attempt_view(record: ValidationRecord) -> AttemptView:
     request = record.request
     others = {name: each for name, each in request.execution_metadata.items() if name not in _TIMES}
     # The platform measures how long the agent had the work, which compares with its duration alone.
-    measured = {"duration_ms": build_figure(request.platform_latency_ms)}
+    measured = {"duration_ms": build_json_figure(request.platform_latency_ms)}
     times = tuple(
-        TimeRow(title, build_figure(request.execution_metadata.get(name)), measured.get(name))
+        TimeRow(title, build_json_figure(request.execution_metadata.get(name)), measured.get(name))
         for name, title in _TIMES.items()
     )
     parts = {
@@ -82,9 +82,11 @@ def build_attempt_view(record: ValidationRecord) -> AttemptView:
         domain=escape_hidden_characters(request.domain),
         metrics=_metrics(request.extracted_metrics, request.claimed_metrics),
         times=times,
-        reported=build_figure(others) if others else None,
-        computed={name: build_figure(part.model_dump(mode="json")) for name, part in parts.items() if part is not None},
-        earlier=build_figure([each.model_dump(mode="json") for each in request.previous_attempts])
+        reported=build_json_figure(others) if others else None,
+        computed={
+            name: build_json_figure(part.model_dump(mode="json")) for name, part in parts.items() if part is not None
+        },
+        earlier=build_json_figure([each.model_dump(mode="json") for each in request.previous_attempts])
         if request.previous_attempts
         else None,
     )
@@ -96,8 +98,8 @@ def _metrics(
     return tuple(
         MetricRow(
             name=escape_hidden_characters(name),
-            extracted=build_figure(extracted[name]) if name in extracted else None,
-            claimed=build_figure(claimed[name]) if name in claimed else None,
+            extracted=build_json_figure(extracted[name]) if name in extracted else None,
+            claimed=build_json_figure(claimed[name]) if name in claimed else None,
             difference=_difference(extracted.get(name), claimed.get(name)),
         )
         for name in sorted({*extracted, *claimed})
@@ -169,5 +171,5 @@ def build_hold_view(hold: Hold, context: HoldContext, operator: Principal, now: 
 
 def _flag(flag: Flag) -> FlagSection:
     return FlagSection(
-        flag, _DESCRIPTIONS.get(flag.rule, ""), escape_hidden_characters(flag.message), build_figure(flag.evidence)
+        flag, _DESCRIPTIONS.get(flag.rule, ""), escape_hidden_characters(flag.message), build_json_figure(flag.evidence)
     )

@@ -105,7 +105,7 @@ async def _queue(site: Site, deps: Deps, request: Request, paging: PageRequest) 
         is_queue=hold_filter.status is HoldStatus.WAITING,
         rows=[(hold, find_highest_severities(hold.flags), format_duration(now - hold.held_at)) for hold in found.items],
         query=query_without_paging(request),
-        addresses={status: urlencode(replace(hold_filter, status=status).fields()) for status in HoldStatus},
+        addresses={status: urlencode(replace(hold_filter, status=status).to_query_fields()) for status in HoldStatus},
         waiting=waiting,
         total=format_waiting_total(waiting),
         now=now,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Depends, Request, Response
 
 from aex_governance.deps import Deps
-from aex_governance.review.figures import Figure, build_figure
+from aex_governance.review.figures import Figure, build_json_figure
 from aex_governance.review.hold_page import add_hold_page
 from aex_governance.review.queue_page import FIRST_PAGE_QUERY, add_queue_page
 from aex_governance.review.words import SEVERITIES
@@ -51,7 +51,7 @@ def _views(deps: Deps) -> tuple[RuleView, ...]:
             enabled=deps.rules[rule.name].enabled,
             actions=tuple((each.value, rule.actions[each].value) for each in SEVERITIES if each in rule.actions),
             thresholds=tuple(
-                (name, build_figure(value), rule.threshold_notes.get(name, ""))
+                (name, build_json_figure(value), rule.threshold_notes.get(name, ""))
                 for name, value in deps.rules[rule.name].thresholds.items()
             ),
         )

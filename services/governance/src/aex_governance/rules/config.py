@@ -48,7 +48,7 @@ def load_rule_configs(path: Path | None = None) -> Mapping[str, RuleConfig]:
             suggestion = format_suggestion(str(name), configs)
             problems.append(f"{name}: no such rule{suggestion}; the rules are {', '.join(sorted(configs))}")
             continue
-        configs[name] = _Overlay(rules[name], problems).apply(configs[name], settings)
+        configs[name] = _Overlay(rules[name], problems).override_defaults(configs[name], settings)
     if problems:
         raise BadRuleConfig("; ".join(f"{path}: {each}" for each in problems))
     return configs
@@ -112,24 +112,24 @@ class _Overlay:
         self._rule = rule
         self._problems = problems
 
-    def apply(self, base: RuleConfig, own: Any) -> RuleConfig:
-        """Return the defaults overridden by the valid settings in `own`."""
-        if not isinstance(own, dict):
-            self._report("", f"expected `enabled` or `thresholds` under it, not {_excerpt(own)}")
-            return base
-        for key in own:
+    def override_defaults(self, defaults: RuleConfig, settings: Any) -> RuleConfig:
+        """Return the defaults overridden by the valid ones of `settings`."""
+        if not isinstance(settings, dict):
+            self._report("", f"expected `enabled` or `thresholds` under it, not {_excerpt(settings)}")
+            return defaults
+        for key in settings:
             if key not in _SETTINGS:
                 suggestion = format_suggestion(str(key), _SETTINGS)
                 self._report(f".{key}", f"no such setting{suggestion}; a rule has `enabled` and `thresholds`")
-        enabled = own.get("enabled", base.enabled)
+        enabled = settings.get("enabled", defaults.enabled)
         if not isinstance(enabled, bool):
             self._report(".enabled", f"expected true or false, not {_excerpt(enabled)}")
-            enabled = base.enabled
-        thresholds = own.get("thresholds", {})
+            enabled = defaults.enabled
+        thresholds = settings.get("thresholds", {})
         if not isinstance(thresholds, dict):
             self._report(".thresholds", f"expected `name: value` under it, not {_excerpt(thresholds)}")
             thresholds = {}
-        return RuleConfig(enabled=enabled, thresholds=self._thresholds(base.thresholds, thresholds))
+        return RuleConfig(enabled=enabled, thresholds=self._thresholds(defaults.thresholds, thresholds))
 
     def _thresholds(self, defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         known = f"it has {', '.join(sorted(defaults))}" if defaults else "the rule has none"

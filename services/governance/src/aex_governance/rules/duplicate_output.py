@@ -8,7 +8,7 @@ from typing import Any
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_governance.rules.projection_documents import Sighting
-from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_before_own
+from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_until_first_own
 from aex_governance.text.free_text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
@@ -25,7 +25,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     request = case.request
     own = [each for each in case.copies if each.agent_id == request.agent.id]
     foreign = [each for each in case.copies if each.agent_id != request.agent.id and _is_other_work(case, each)]
-    if others := select_foreign_before_own(foreign, own):
+    if others := select_foreign_until_first_own(foreign, own):
         message = "Another agent delivered the same text on another work"
         return _flag(case, Severity.CRITICAL, message + format_late_validation_note(request, others), others)
     sold = [s for s in own if s.consumer_id != request.consumer.id and s.contract_id != request.contract_id]

@@ -36,7 +36,7 @@ def truncate_request_for_log(request: ValidationRequest) -> ValidationRequest:
                 name: value for name, value in _storable_metrics(request.claimed_metrics).items() if value is not None
             },
             "science": None if science is None else _bounded_science(science),
-            "execution_metadata": truncate_value(request.execution_metadata),
+            "execution_metadata": truncate_json_value(request.execution_metadata),
             "previous_attempts": tuple(
                 each.model_copy(update={"metrics": _storable_metrics(each.metrics)})
                 for each in request.previous_attempts[-MAX_ATTEMPTS:]
@@ -48,13 +48,13 @@ def truncate_request_for_log(request: ValidationRequest) -> ValidationRequest:
 def truncate_decision(decision: ValidationDecision) -> ValidationDecision:
     """Return the decision with the messages and evidence of its flags truncated."""
     flags = (
-        flag.model_copy(update={"message": flag.message[:MAX_TEXT], "evidence": truncate_value(flag.evidence)})
+        flag.model_copy(update={"message": flag.message[:MAX_TEXT], "evidence": truncate_json_value(flag.evidence)})
         for flag in decision.flags
     )
     return decision.model_copy(update={"flags": tuple(flags)})
 
 
-def truncate_value(value: Any) -> Any:
+def truncate_json_value(value: Any) -> Any:
     """Return a JSON value truncated in its number of parts, its depth, and the length of its texts.
 
     The limits are `MAX_PARTS`, `MAX_DEPTH` and `MAX_TEXT`. Where parts were removed, `left_out` holds their number.
@@ -85,8 +85,8 @@ class _ValueBounds:
 
 
 def _bounded_science(science: ScienceFindings) -> ScienceFindings:
-    mismatches = [each for each in truncate_value(science.mismatches) if isinstance(each, dict)]
-    return ScienceFindings(mismatches=tuple(mismatches), violations=tuple(truncate_value(science.violations)))
+    mismatches = [each for each in truncate_json_value(science.mismatches) if isinstance(each, dict)]
+    return ScienceFindings(mismatches=tuple(mismatches), violations=tuple(truncate_json_value(science.violations)))
 
 
 def _storable_metrics(metrics: Mapping[str, _Number | None]) -> dict[str, _Number | None]:

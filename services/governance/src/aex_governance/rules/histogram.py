@@ -54,12 +54,12 @@ class Histogram:
         return sum(self.counts.values())
 
     @property
-    def buckets(self) -> "Distribution":
+    def bucket_distribution(self) -> "Distribution":
         """Return the bucket numbers with their counts."""
         return Distribution(tuple(self.counts.items()))
 
     @property
-    def values(self) -> "Distribution":
+    def value_distribution(self) -> "Distribution":
         """Return the middles of the buckets with their counts, in the metric's unit."""
         return Distribution(tuple((bucket_middle(bucket), count) for bucket, count in self.counts.items()))
 

@@ -15,7 +15,7 @@ from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_governance.rules.injection.hidden_characters import find_hidden_characters
 from aex_governance.rules.injection.mentions import Mentions
 from aex_governance.rules.injection.orders import find_direct_orders
-from aex_governance.rules.injection.plain_text import format_excerpt, normalize_with_offsets
+from aex_governance.rules.injection.plain_text import InjectionSpan, format_excerpt, normalize_with_offsets
 from aex_governance.rules.injection.planted_verdicts import (
     find_review_key_values,
     find_template_tokens,
@@ -23,8 +23,6 @@ from aex_governance.rules.injection.planted_verdicts import (
 )
 from aex_models.governance import Action, Flag, Severity
 
-Finding = tuple[str, int, int]
-"""Kind, start and end of a finding; offsets in code points."""
 _MAX_FINDINGS = 50
 _MAX_LISTED = 8
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
@@ -54,29 +52,29 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[Finding]:
+def _findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[InjectionSpan]:
     if thresholds["hidden_characters"]:
         yield from islice(find_hidden_characters(text, thresholds), _MAX_FINDINGS // 2)
     plain = normalize_with_offsets(text)
     for kind, start, end in _readable_findings(plain.text, thresholds, is_output=is_output):
-        yield kind, plain.origin(start), plain.origin(end)
+        yield InjectionSpan(kind, plain.origin(start), plain.origin(end))
     if thresholds["encoded"]:
         for match in _BASE64.finditer(text):
             lines = match.group().replace("\r", "").split("\n")
             if any(_hides_finding(run, thresholds) for run in {"".join(lines), lines[0]}):
-                yield "base64", *match.span()
+                yield InjectionSpan("base64", *match.span())
 
 
-def _readable_findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[Finding]:
+def _readable_findings(text: str, thresholds: Thresholds, *, is_output: bool) -> Iterator[InjectionSpan]:
     """Yield the findings in a normalised text, without those that are mentions or examples."""
     mentions = Mentions(text)
     if thresholds["addressing"]:
         for found in chain(find_direct_orders(text), find_template_tokens(text)):
-            if not mentions.is_mention(found[1]):
+            if not mentions.is_mention(found.start):
                 yield found
     if thresholds["planted_verdicts"]:
         for found in chain(find_review_key_values(text), find_verdict_objects(text, is_output=is_output)):
-            if not mentions.is_example(*found[1:]):
+            if not mentions.is_example(found.start, found.end):
                 yield found
 
 

@@ -6,8 +6,8 @@ names, in metadata, metrics and claims, as numbers or text.
 
 import math
 import re
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
 from aex_models.governance import Action, Flag, Severity, ValidationRequest
@@ -21,6 +21,17 @@ _SOURCES = ("execution_metadata", "extracted_metrics", "claimed_metrics")
 _PLAIN = re.compile(r"\s*[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
 
 
+class ReportedTime(NamedTuple):
+    """Time that an agent reports."""
+
+    ms: float
+    """The time in milliseconds."""
+    name: str
+    """Name under which it is reported."""
+    source: str
+    """Field of the request that holds it, such as `execution_metadata`."""
+
+
 def parse_plain_number(value: Any) -> float | None:
     """Return the value of a number, or of text in plain decimal digits, if it is finite; None otherwise."""
     if isinstance(value, str) and _PLAIN.fullmatch(value):
@@ -29,16 +40,18 @@ def parse_plain_number(value: Any) -> float | None:
     return float(value) if is_finite_number(value) else None
 
 
-def find_longest_reported_time_ms(request: ValidationRequest, names: tuple[str, ...]) -> tuple[float, str, str] | None:
-    """Return the longest time in ms reported under one of these names, with its name and source.
+def find_longest_reported_time(request: ValidationRequest, names: tuple[str, ...]) -> ReportedTime | None:
+    """Return the longest time that is reported under one of these names.
 
     Only the first source that has any of the names is read. Returns None if no source has any of them.
     """
     for source in _SOURCES:
         values = getattr(request, source)
-        times = [(ms, name, source) for name in names if (ms := parse_plain_number(values.get(name))) is not None]
+        times = [
+            ReportedTime(ms, name, source) for name in names if (ms := parse_plain_number(values.get(name))) is not None
+        ]
         if times:
-            return max(times, key=itemgetter(0))
+            return max(times, key=attrgetter("ms"))
     return None
 
 
@@ -48,12 +61,12 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     Long times alone are not flagged. A time that is no number, or was not measured, is not compared.
     """
     duration, first_byte, processing = (
-        find_longest_reported_time_ms(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
+        find_longest_reported_time(case.request, names) for names in (DURATIONS, FIRST_BYTES, PROCESSINGS)
     )
     reported = [each for each in (duration, first_byte, processing) if each is not None]
     measured, slack = case.request.platform_latency_ms, thresholds["slack_ms"]
     limit = math.inf if measured is None else measured + slack
-    problems = [f"{name} exceeds what the platform measured" for ms, name, _ in reported if ms > limit]
+    problems = [f"{each.name} exceeds what the platform measured" for each in reported if each.ms > limit]
     problems += _longer_than(duration, first_byte, thresholds["rounding_ms"])
     problems += _longer_than(duration, processing, slack)
     if not problems:
@@ -63,8 +76,8 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
         severity=Severity.MAJOR,
         message=f"Impossible times: {'; '.join(problems)}",
         evidence={
-            "reported": {name: ms for ms, name, _ in reported},
-            "reported_in": {name: source for _, name, source in reported},
+            "reported": {each.name: each.ms for each in reported},
+            "reported_in": {each.name: each.source for each in reported},
             "platform_latency_ms": measured,
             "slack_ms": slack,
             "problems": problems,
@@ -72,12 +85,10 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def _longer_than(
-    duration: tuple[float, str, str] | None, part: tuple[float, str, str] | None, slack: float
-) -> list[str]:
-    if duration is None or part is None or part[0] <= duration[0] + slack:
+def _longer_than(duration: ReportedTime | None, part: ReportedTime | None, slack: float) -> list[str]:
+    if duration is None or part is None or part.ms <= duration.ms + slack:
         return []
-    return [f"{part[1]} exceeds {duration[1]}"]
+    return [f"{part.name} exceeds {duration.name}"]
 
 
 RULE = FraudRule(

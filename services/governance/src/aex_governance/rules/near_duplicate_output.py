@@ -1,7 +1,7 @@
 """Fraud rule against free text that is nearly identical to another agent's."""
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_before_own
+from aex_governance.rules.projection_merging import format_late_validation_note, select_foreign_until_first_own
 from aex_governance.text.free_text import MIN_TOKENS, MIN_TOKENS_NOTE
 from aex_models.governance import Action, Flag, Severity
 
@@ -25,7 +25,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
         and each.sighting.contract_id != request.contract_id
         and each.sighting.output_hash != request.output_hash
     ]
-    counted = select_foreign_before_own(foreign, own)
+    counted = select_foreign_until_first_own(foreign, own)
     if not counted:
         return None
     matches = sorted((each for each in near if each.sighting in counted), key=lambda each: -each.similarity)

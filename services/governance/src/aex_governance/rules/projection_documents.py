@@ -57,7 +57,7 @@ class DomainShard(Frozen):
 
 
 class RecentShard(Frozen):
-    """Part (shard) of the number of an agent's validated attempts in one hour, by minute.
+    """Counter of an agent's validated attempts in one hour, by minute; one of several shards.
 
     It counts attempts for one consumer, or for all consumers where `consumer_id` is None.
     """

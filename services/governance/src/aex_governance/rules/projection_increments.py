@@ -26,7 +26,7 @@ from aex_governance.rules.projection_documents import (
     recent_shard_key,
     shard_of,
 )
-from aex_governance.rules.projection_merging import merge_documents, select_first_metrics
+from aex_governance.rules.projection_merging import limit_metrics_by_name, merge_documents
 from aex_governance.text.free_text import decode_sketch, sketch_bands
 from aex_models.governance import Action
 from aex_runtime.clock import epoch_micros
@@ -74,7 +74,7 @@ def compute_increments(record: LogRecord) -> tuple[Increment, ...]:
 
 def build_metric_histograms(metrics: Mapping[str, bool | float | int | None]) -> dict[str, Buckets]:
     """Return a histogram of one value for each numeric metric; at most `MAX_METRICS` metrics."""
-    return select_first_metrics(
+    return limit_metrics_by_name(
         {
             name: Buckets(counts={bucket_of(clamp_metric(value)): 1})
             for name, value in metrics.items()

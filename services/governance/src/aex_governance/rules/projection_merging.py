@@ -39,12 +39,14 @@ def merge_documents(left: Projected, right: Projected) -> Projected:
         case RecentShard(), RecentShard():
             return left.model_copy(update={"minutes": _sum_counts((left.minutes, right.minutes))})
         case HashEntry(), HashEntry():
-            first = select_earliest_sightings(
+            first = select_earliest_sighting_per_group(
                 (*left.sightings, *right.sightings), attrgetter("agent_id", "consumer_id"), MAX_COPIES
             )
             return left.model_copy(update={"sightings": first})
         case BandEntry(), BandEntry():
-            first = select_earliest_sightings((*left.sightings, *right.sightings), attrgetter("agent_id"), MAX_MEMBERS)
+            first = select_earliest_sighting_per_group(
+                (*left.sightings, *right.sightings), attrgetter("agent_id"), MAX_MEMBERS
+            )
             return BandEntry(sightings=first)
         case _:
             raise TypeError(f"{type(left).__name__} and {type(right).__name__} are not merged")
@@ -66,12 +68,12 @@ def sum_tallies(tallies: Iterable[ProfileTally]) -> ProfileTally:
 def sum_histograms(tallies: Iterable[ProfileTally], names: Collection[str]) -> dict[str, Buckets]:
     """Return, for each metric in `names`, the sum of its histograms over all tallies.
 
-    A metric that no tally has, or that `select_first_metrics` drops, is omitted.
+    A metric that no tally has, or that `limit_metrics_by_name` drops, is omitted.
     """
     return _sum_histograms([each.histograms for each in tallies], names)
 
 
-def select_earliest_sightings(
+def select_earliest_sighting_per_group(
     sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable], limit: int
 ) -> tuple[Sighting, ...]:
     """Return the earliest sighting of each group, sorted by time, up to `limit` of them."""
@@ -81,7 +83,7 @@ def select_earliest_sightings(
     return tuple(first.values())[:limit]
 
 
-def select_first_metrics(histograms: Mapping[str, T]) -> dict[str, T]:
+def limit_metrics_by_name(histograms: Mapping[str, T]) -> dict[str, T]:
     """Return the histograms of the first `MAX_METRICS` names; names without dots come first.
 
     The choice depends only on the names, not on the order of records.
@@ -117,7 +119,7 @@ def _sum_histograms(parts: Sequence[Mapping[str, Buckets]], names: Collection[st
         for name, buckets in part.items():
             by_name.setdefault(name, []).append(buckets)
     return {
-        name: sum_buckets(by_name[name]) for name in select_first_metrics(by_name) if names is None or name in names
+        name: sum_buckets(by_name[name]) for name in limit_metrics_by_name(by_name) if names is None or name in names
     }
 
 
@@ -141,7 +143,7 @@ def similar_sightings(request: ValidationRequest, bands: Iterable[Iterable[Sight
     return [*sorted(own.values(), key=_order), *ranked[:MAX_COMPARED]]
 
 
-def select_foreign_before_own(foreign: Iterable[Sighting], own: Iterable[Sighting]) -> list[Sighting]:
+def select_foreign_until_first_own(foreign: Iterable[Sighting], own: Iterable[Sighting]) -> list[Sighting]:
     """Return other agents' sightings (earlier outputs) up to the agent's own earliest one, by time.
 
     So an author is not accused when others copy the text before the author's next delivery.

@@ -4,7 +4,7 @@ A short output, or a list of short items, that equals the reference is a correct
 """
 
 from aex_governance.rules.case import FraudRule, RuleCase, Thresholds
-from aex_governance.text.layout import is_list
+from aex_governance.text.layout import has_no_prose
 from aex_models.governance import Action, Flag, ReferenceSimilarity, Severity
 
 _MAX_EXCERPT = 200
@@ -24,7 +24,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     if tokens is not None and tokens < thresholds["min_tokens"]:
         return None
     found = _exceeded_figures(similarity, text, thresholds)
-    if not found or (text is not None and is_list(text[:_MAX_READ])):
+    if not found or (text is not None and has_no_prose(text[:_MAX_READ])):
         return None
     return Flag(
         rule=RULE.name,

@@ -38,7 +38,8 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
             history = histories.get(name)
             if history is None or history.total < thresholds["min_outcomes"]:
                 continue
-            if not is_familiar(value, history):  # true for nearly all values, and cheaper than the distance
+            # True for nearly all values, and cheaper than the distance.
+            if not has_past_values_as_extreme(value, history):
                 distance, limit = compute_robust_z(value, history), robust_z_limit(history, thresholds)
                 if distance > limit:
                     found[name] = _figures(value, owner, history, distance, limit)
@@ -53,7 +54,7 @@ def check(case: RuleCase, thresholds: Thresholds) -> Flag | None:
     )
 
 
-def find_metrics_without_history(
+def find_metrics_with_short_history(
     request: ValidationRequest, own: Mapping[str, Histogram], thresholds: Thresholds
 ) -> list[str]:
     """Return the numeric metrics for which the agent's own history has fewer than `min_outcomes` values."""
@@ -81,12 +82,12 @@ def compute_robust_z(value: float, history: Histogram) -> float:
     and the logarithmic distance counts. Shares in [0, 1] use the linear one. Below the median of a positive history,
     at least a third of the logarithmic distance counts.
     """
-    position, median = to_bucket_scale(clamp_metric(value)), history.buckets.median()
+    position, median = to_bucket_scale(clamp_metric(value)), history.bucket_distribution.median()
     spread, linear = _logarithmic_spread(history, position >= median), _linear_distance(value, history)
     logarithmic = abs(position - median) / spread
     lowest, highest = min(history.counts), max(history.counts)
     if lowest >= _ZERO and highest <= _ONE and 0 <= value <= 1:
-        return linear / _FAR_END if abs(value - 0.5) < abs(history.values.median() - 0.5) else linear
+        return linear / _FAR_END if abs(value - 0.5) < abs(history.value_distribution.median() - 0.5) else linear
     nearer = min(linear, logarithmic)
     if lowest > _ZERO and 0 < position < median:
         return max(nearer, logarithmic / _FAR_BELOW)
@@ -99,29 +100,31 @@ _ZERO, _ONE = bucket_of(0.0), bucket_of(1.0)
 
 
 def _linear_distance(value: float, history: Histogram) -> float:
-    middle = history.values.median()
-    are_equal = history.buckets.median_absolute_deviation() == 0
+    middle = history.value_distribution.median()
+    are_equal = history.bucket_distribution.median_absolute_deviation() == 0
     floor = abs(middle) * (_LINEAR_FLOOR_EQUAL if are_equal else _LINEAR_FLOOR)
     above = value >= middle
     spread = max(
-        _NORMAL * history.values.median_absolute_deviation(),
-        history.values.median_distance_quantile(_OUTER_SHARE, above) / _OUTER,
+        _NORMAL * history.value_distribution.median_absolute_deviation(),
+        history.value_distribution.median_distance_quantile(_OUTER_SHARE, above) / _OUTER,
     )
     return abs(clamp_metric(value) - middle) / max(spread, floor, _LEAST_SPREAD)
 
 
 def _logarithmic_spread(history: Histogram, above: bool) -> float:
-    deviation = history.buckets.median_absolute_deviation()
+    deviation = history.bucket_distribution.median_absolute_deviation()
     floor = _LOG_FLOOR if deviation else _LOG_FLOOR_EQUAL
-    return max(_NORMAL * deviation, history.buckets.median_distance_quantile(_OUTER_SHARE, above) / _OUTER, floor)
+    return max(
+        _NORMAL * deviation, history.bucket_distribution.median_distance_quantile(_OUTER_SHARE, above) / _OUTER, floor
+    )
 
 
-def is_familiar(value: float, history: Histogram) -> bool:
+def has_past_values_as_extreme(value: float, history: Histogram) -> bool:
     """Return whether the history has values about as far from its median as `value`, on the same side.
 
     Also true for 0 or 1 in a history that has only zeros and ones.
     """
-    position, median = to_bucket_scale(clamp_metric(value)), history.buckets.median()
+    position, median = to_bucket_scale(clamp_metric(value)), history.bucket_distribution.median()
     if round(position) in (_ZERO, _ONE) and {_ZERO, _ONE}.issuperset(history.counts):
         return True
     reach = _NEAR * (position - median)
@@ -140,8 +143,8 @@ def _figures(value: float, owner: str, history: Histogram, distance: float, limi
         "limit": round(limit, 2),
         "history_of": owner,
         "outcomes": history.total,
-        "median": history.values.median(),
-        "median_absolute_deviation": history.values.median_absolute_deviation(),
+        "median": history.value_distribution.median(),
+        "median_absolute_deviation": history.value_distribution.median_absolute_deviation(),
         "lowest": bucket_middle(min(history.counts)),
         "highest": bucket_middle(max(history.counts)),
     }

@@ -39,7 +39,7 @@ _MIN_PROSE_WORDS = 25
 _TIMES_THE_LIST = 2
 
 
-def is_list(text: str) -> bool:
+def has_no_prose(text: str) -> bool:
     """Return whether the text consists of labels, tables, data or numbers, without prose."""
     plain = confusable_skeleton(text)
     tokens = tokenize(plain)

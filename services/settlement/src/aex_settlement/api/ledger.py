@@ -16,7 +16,7 @@ from aex_settlement.api.parameters import (
     Json,
     Page,
     Reader,
-    build_json_response,
+    build_visible_json_response,
     select_visible_fields,
 )
 from aex_settlement.deps import Deps
@@ -50,7 +50,7 @@ def add_ledger_routes(router: APIRouter, deps: Deps) -> None:
         The sum of each currency is zero; up to `complete_to` the answer never changes.
         """
         balance = await read_trial_balance(deps, as_of)
-        return await build_json_response(balance, reader)
+        return await build_visible_json_response(balance, reader)
 
     @router.post("/ledger/transactions", status_code=201)
     async def post_ledger_transaction(

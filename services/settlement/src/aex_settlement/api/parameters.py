@@ -45,7 +45,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 """JSON encoder for one row at a time: the C encoder holds the interpreter lock until it is done."""
 
 
-async def build_json_response(answer: BaseModel, reader: Principal) -> Response:
+async def build_visible_json_response(answer: BaseModel, reader: Principal) -> Response:
     """Return a response with the fields that the reader's role may see; encoded in a thread."""
 
     def encode() -> bytes:

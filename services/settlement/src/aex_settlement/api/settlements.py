@@ -23,12 +23,12 @@ from aex_settlement.api.parameters import (
     Name,
     Page,
     Reader,
-    build_json_response,
+    build_visible_json_response,
 )
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.export_settlements import ExportFilter, export_settlements
 from aex_settlement.handlers.post_transactions import reverse_settlement
-from aex_settlement.handlers.read_breakdown import break_down
+from aex_settlement.handlers.read_breakdown import read_settlement_breakdown
 from aex_settlement.handlers.read_ledger import list_settlements, read_settlement
 from aex_settlement.rules.breakdown import GROUPS, MAX_GROUPS
 from aex_settlement.rules.export import COLUMNS, EXPORT_ENCODERS, ExportFormat
@@ -75,8 +75,8 @@ def add_settlement_routes(router: APIRouter, deps: Deps) -> None:
         currency: CurrencyCode = None,
     ) -> Response:
         """Return counts and amounts by group, and a total per currency; reversals are subtracted."""
-        found = await break_down(deps, reader, group_by, first_day, last_day, currency)
-        return await build_json_response(found, reader)
+        found = await read_settlement_breakdown(deps, reader, group_by, first_day, last_day, currency)
+        return await build_visible_json_response(found, reader)
 
     @router.get("/settlements/{contract_id}")
     async def get_settlement(reader: Reader, contract_id: ContractId) -> Json:

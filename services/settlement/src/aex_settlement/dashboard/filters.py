@@ -49,7 +49,7 @@ class PageFilter:
         named = {"agent": self.agent, "consumer": self.consumer, "domain": self.domain}
         return {name: value for name, value in named.items() if value is not None}
 
-    def is_narrowed(self) -> bool:
+    def has_filter_besides_days(self) -> bool:
         """Return whether the filter requires anything besides the days."""
         return bool(self.fixed_dimensions()) or self.currency is not None or self.status is not None
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import structlog
 
@@ -13,7 +13,7 @@ from aex_runtime.clock import epoch_micros
 from aex_runtime.errors import TemporarilyUnavailable
 from aex_runtime.periods import parse_instant
 from aex_settlement.deps import Deps
-from aex_settlement.repository.journal import find_batch_at
+from aex_settlement.repository.journal import find_last_batch_sealed_by
 from aex_settlement.repository.projections import read_projection_state
 from aex_settlement.rules.projections import Projection, ProjectionState
 
@@ -28,7 +28,7 @@ async def read_consistent(
     deps: Deps,
     projection: Projection,
     read: Callable[[ProjectionState], Awaitable[T]],
-    is_unmoved: Callable[[ProjectionState, ProjectionState], bool] = operator.eq,
+    is_same_state: Callable[[ProjectionState, ProjectionState], bool] = operator.eq,
 ) -> T | None:
     """Call `read` until the projection does not move during it, and return its result.
 
@@ -44,7 +44,7 @@ async def read_consistent(
         answer, before = await read(state), state
         is_final = attempt == MAX_ATTEMPTS or time.monotonic() - begin > LONG_READ_S
         state = await read_projection_state(deps.store, projection)
-        if state is not None and (is_unmoved(before, state) or (is_final and state.generation == before.generation)):
+        if state is not None and (is_same_state(before, state) or (is_final and state.generation == before.generation)):
             return answer
         _log.info("projection_moved", projection=projection.value, attempt=attempt)
     raise TemporarilyUnavailable("books_rebuilt", "the projections were just rebuilt; retry the request")
@@ -62,20 +62,28 @@ class SealedInstant:
     """Time up to which an answer is complete and never changes."""
 
 
-async def read_as_of(
-    deps: Deps, as_of: str | None, read: Callable[[SealedInstant], Awaitable[T]]
-) -> tuple[datetime, datetime | None, T | None]:
+class AnswerAsOf(NamedTuple, Generic[T]):
+    """Answer about an instant."""
+
+    instant: datetime
+    """The instant: the requested one, or the present."""
+    complete_to: datetime | None
+    """Time up to which the answer is complete; None before the first batch."""
+    answer: T | None
+    """Result of the read; None before the first batch."""
+
+
+async def read_as_of(deps: Deps, as_of: str | None, read: Callable[[SealedInstant], Awaitable[T]]) -> AnswerAsOf[T]:
     """Call `read` with the ledger's state at the instant `as_of`, or at the latest sealed one.
 
-    Returns the instant, the time up to which the answer is complete, and the answer. Time and answer are None
-    before the first batch. If `as_of` is None, the instant is now. Raises `InvalidRequest` unless `as_of` is RFC 3339.
+    If `as_of` is None, the instant is now. Raises `InvalidRequest` unless `as_of` is RFC 3339.
     """
     requested = parse_instant("as_of", as_of)
 
     async def read_state_instant(state: ProjectionState) -> tuple[SealedInstant, T]:
         instant = SealedInstant(state.generation, state.seq, state.sealed_at)
         if requested is not None and state.sealed_at is not None and requested < state.sealed_at:
-            batch = await find_batch_at(deps.store, epoch_micros(requested))
+            batch = await find_last_batch_sealed_by(deps.store, epoch_micros(requested))
             instant = SealedInstant(state.generation, 0 if batch is None else batch.seq, requested)
         return instant, await read(instant)
 
@@ -85,7 +93,7 @@ async def read_as_of(
     )
     now = deps.clock.now()
     if found is None:
-        return requested or now, None, None
+        return AnswerAsOf(requested or now, None, None)
     instant, answer = found
     # The journal's own time only moves forward: it may be ahead of a clock that was set back.
-    return requested or max(now, instant.complete_to or now), instant.complete_to, answer
+    return AnswerAsOf(requested or max(now, instant.complete_to or now), instant.complete_to, answer)

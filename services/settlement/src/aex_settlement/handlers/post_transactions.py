@@ -29,10 +29,10 @@ from aex_settlement.rules.settlements import (
     SettlementRefused,
     apply_correction,
     build_zero_cost,
+    check_outcome_and_recompute_cost,
     choose_replacement_time,
     choose_reversal_time,
     compute_replacement_cost,
-    recompute_cost,
     require_correctable,
     require_nonnegative_replacement,
     require_same_outcome,
@@ -55,7 +55,7 @@ async def settle_outcome(deps: Deps, outcome: OutcomeRecord) -> bool:
     """
     log = _log.bind(contract_id=outcome.contract_id, outcome_id=outcome.id)
     try:
-        cost = recompute_cost(outcome)
+        cost = check_outcome_and_recompute_cost(outcome)
         with trace_step("book settlement", build_span_attributes_of_ids(outcome.contract_id, outcome.work_id)):
             posted = await _post_once(deps, outcome, cost)
     except SettlementRefused as refused:
@@ -119,7 +119,7 @@ def _settlement(unit: Unit, outcome: OutcomeRecord, cost: Cost) -> Settlement:
 
 
 async def reverse_settlement(
-    deps: Deps, contract_id: str, request: ReversalRequest, by: str, once: IdempotentRequest
+    deps: Deps, contract_id: str, request: ReversalRequest, by: str, idempotent_request: IdempotentRequest
 ) -> Effect:
     """Reverse a settlement's current revision and post its replacement, if any; once per idempotency key.
 
@@ -137,12 +137,12 @@ async def reverse_settlement(
         return contract_id
 
     try:
-        effect = await run_idempotent(deps.unit_of_work, once, correct)
+        effect = await run_idempotent(deps.unit_of_work, idempotent_request, correct)
     except AlreadyExists as conflict:
         if conflict.collection != TRANSACTIONS.collection.name:
             raise
         # Another operator committed between this one's read and its commit: read what it wrote.
-        effect = await run_idempotent(deps.unit_of_work, once, correct)
+        effect = await run_idempotent(deps.unit_of_work, idempotent_request, correct)
     deps.notify_sealer()
     _log.info(
         "settlement_reversed",
@@ -176,7 +176,9 @@ async def _correct(unit: Unit, contract_id: str, request: ReversalRequest, by: s
     unit.emit("settlement.adjusted", after.contract_id, adjusted, before.revision)
 
 
-async def post_transaction(deps: Deps, request: TransactionRequest, by: str, once: IdempotentRequest) -> Effect:
+async def post_transaction(
+    deps: Deps, request: TransactionRequest, by: str, idempotent_request: IdempotentRequest
+) -> Effect:
     """Post a deposit or an adjustment, once per idempotency key, and wake the sealer.
 
     The effect's resource is the transaction's id. Raises `InvalidRequest` with every problem of the postings.
@@ -198,7 +200,7 @@ async def post_transaction(deps: Deps, request: TransactionRequest, by: str, onc
         create_unsealed_transactions(unit, transaction)
         return transaction.id
 
-    effect = await run_idempotent(deps.unit_of_work, once, post)
+    effect = await run_idempotent(deps.unit_of_work, idempotent_request, post)
     deps.notify_sealer()
     _log.info("transaction_posted", transaction_id=effect.resource_id, kind=request.kind, replayed=effect.is_replay)
     return effect

@@ -21,7 +21,7 @@ _INDEXED = ("agent", "consumer")
 """Dimensions with an index. A query uses one of them; the others are filtered after reading."""
 
 
-async def break_down(
+async def read_settlement_breakdown(
     deps: Deps,
     reader: Principal,
     group_by: Sequence[str],
@@ -40,7 +40,7 @@ async def break_down(
         return await _fold(deps, state, view, own, BreakdownFold(groups, days, currency))
 
     found = await read_consistent(deps, Projection.ROLLUPS, read)
-    return BreakdownFold(groups).result(None) if found is None else found
+    return BreakdownFold(groups).build_breakdown(None) if found is None else found
 
 
 async def read_breakdown_per_group(
@@ -88,4 +88,4 @@ async def _fold(
         async for rollup in rollups:
             if all(getattr(rollup, name) == value for name, value in equal.items()):
                 fold.add(rollup)
-    return await asyncio.to_thread(fold.result, state.sealed_at)  # perhaps thousands of rows
+    return await asyncio.to_thread(fold.build_breakdown, state.sealed_at)  # perhaps thousands of rows

@@ -26,14 +26,14 @@ from aex_settlement.repository.pages import BATCH, RecordPage, iterate_records
 from aex_settlement.repository.projections import (
     DAYS,
     find_account_page_at,
-    iterate_account_pages,
+    iterate_account_pages_backwards,
     iterate_balance_pages,
 )
-from aex_settlement.rules.account_books import EntryPosition, iterate_entries
+from aex_settlement.rules.account_books import EntryPosition, iterate_entries_newest_first
 from aex_settlement.rules.projections import Balance, DayBalance, Projection, ProjectionState, parse_days
 from aex_settlement.rules.settlements import (
     SettlementFilter,
-    is_paid_for,
+    is_paid_or_successful,
     may_read_account,
     may_read_settlement,
     own_party_filter,
@@ -87,8 +87,8 @@ async def list_entries(
     """
     _check_readable(reader, account)
     before = None if after is None else EntryPosition.from_cursor(after)
-    _, _, entries = await read_as_of(deps, as_of, partial(_entries, deps, account, before, limit))
-    return entries or RecordPage((), None)
+    found = await read_as_of(deps, as_of, partial(_entries, deps, account, before, limit))
+    return found.answer or RecordPage((), None)
 
 
 def _check_readable(reader: Principal, account: str) -> None:
@@ -130,8 +130,8 @@ async def _entries(
     entries: list[AccountEntry] = []
     after: tuple[Scalar, str] | None = None
     async with (
-        aclosing(iterate_account_pages(deps.store, instant.generation, account, seq)) as pages,
-        aclosing(iterate_entries(pages, before)) as found,
+        aclosing(iterate_account_pages_backwards(deps.store, instant.generation, account, seq)) as pages,
+        aclosing(iterate_entries_newest_first(pages, before)) as found,
     ):
         async for position, entry in found:
             if len(entries) == limit:
@@ -202,4 +202,4 @@ async def _render_settlement(
     reader: Principal, pages: PageReader, settlement: Settlement
 ) -> dict[str, Any] | Partial[dict[str, Any]]:
     view = await pages.run_in_thread_if_large(lambda: render_settlement(settlement, reader))
-    return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_for(settlement) else view
+    return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_or_successful(settlement) else view

@@ -73,7 +73,7 @@ async def find_batches_after(store: Store, seq: int, limit: int) -> list[Journal
     return [_decode_batch(document) for document in await store.query_page(query)]
 
 
-async def find_batch_at(store: Store, instant_micros: int) -> JournalBatch | None:
+async def find_last_batch_sealed_by(store: Store, instant_micros: int) -> JournalBatch | None:
     """Return the last batch sealed at or before an instant in microseconds since 1970; None if none was."""
     found = await BATCHES.find(
         store, order="sealed_at", direction="desc", bounds=(Bound("<=", instant_micros),), limit=1

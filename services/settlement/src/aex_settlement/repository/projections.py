@@ -103,12 +103,12 @@ async def read_projection_state(reader: Reader, projection: Projection) -> Proje
 
 
 def iterate_rollups(
-    store: Store, generation: str, view: str, own: Mapping[str, str], days: DaySpan
+    store: Store, generation: str, view: str, party_filter: Mapping[str, str], days: DaySpan
 ) -> AsyncGenerator[Rollup, None]:
-    """Yield the rollups of a view in the months that overlap `days`; `own` limits them to one party."""
+    """Yield a view's rollups in the months that overlap `days`; `party_filter` limits them to one party."""
     first = () if days.first is None else (Bound(">=", days.first[:_MONTH]),)
     last = () if days.last is None else (Bound("<=", days.last[:_MONTH]),)
-    equal = {"generation": generation, "view": view, **own}
+    equal = {"generation": generation, "view": view, **party_filter}
     query = Query(ROLLUPS.collection, equal, "month", bounds=(*first, *last), limit=BATCH)
     return iterate_records(store, ROLLUPS, query)
 
@@ -132,8 +132,10 @@ async def find_account_page_at(
     return found[0].record if found else None
 
 
-def iterate_account_pages(store: Store, generation: str, account: str, seq: int) -> AsyncGenerator[AccountPage, None]:
-    """Yield an account's pages at or before batch `seq`, newest first; those of one batch in any order."""
+def iterate_account_pages_backwards(
+    store: Store, generation: str, account: str, last_seq: int
+) -> AsyncGenerator[AccountPage, None]:
+    """Yield an account's pages up to batch `last_seq`, newest first; those of one batch in any order."""
     equal = {"generation": generation, "account": account}
-    query = Query(ACCOUNT_PAGES.collection, equal, "seq", "desc", (Bound("<=", seq),), limit=_PAGES)
+    query = Query(ACCOUNT_PAGES.collection, equal, "seq", "desc", (Bound("<=", last_seq),), limit=_PAGES)
     return iterate_records(store, ACCOUNT_PAGES, query)

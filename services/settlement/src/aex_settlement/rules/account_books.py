@@ -129,7 +129,7 @@ class EntryPosition(NamedTuple):
         return cls(int(cursor[0] or 0), currency, int(line))
 
 
-def iterate_page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
+def iterate_page_entries_backwards(page: AccountPage) -> Iterator[tuple[EntryPosition, AccountEntry]]:
     """Yield a page's entries with their positions, from last to first.
 
     The amount of an entry is in micros. Its `balance` is that of the account after the entry, as a decimal amount.
@@ -152,7 +152,7 @@ def iterate_page_entries(page: AccountPage) -> Iterator[tuple[EntryPosition, Acc
         balance -= line.amount
 
 
-async def iterate_entries(
+async def iterate_entries_newest_first(
     pages: AsyncIterable[AccountPage], before: EntryPosition | None
 ) -> AsyncGenerator[tuple[EntryPosition, AccountEntry], None]:
     """Yield the entries of an account's pages with their positions, newest first.
@@ -175,6 +175,6 @@ def _batch_entries(
 ) -> Iterator[tuple[EntryPosition, AccountEntry]]:
     """Yield the entries of one batch, whose pages differ in currency."""
     for page in sorted(pages, key=lambda page: page.currency, reverse=True):
-        for position, entry in iterate_page_entries(page):
+        for position, entry in iterate_page_entries_backwards(page):
             if before is None or position < before:
                 yield position, entry

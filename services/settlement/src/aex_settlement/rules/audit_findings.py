@@ -74,14 +74,24 @@ class Link:
     sealed_at: datetime | None = None
 
 
-def find_chain_problems(before: Link, batch: JournalBatch) -> Iterator[tuple[str, str]]:
-    """Yield code and description of each defect of a batch that follows the link `before`."""
+class ChainProblem(NamedTuple):
+    """Defect of a batch, or of its link to the batch before."""
+
+    code: str
+    """Code of the finding."""
+    detail: str
+    """Description of the defect."""
+
+
+def find_chain_problems(before: Link, batch: JournalBatch) -> Iterator[ChainProblem]:
+    """Yield each defect of a batch that follows the link `before`."""
     if batch.hash != compute_batch_hash(batch.seq, batch.sealed_at, batch.transactions, batch.previous_hash):
-        yield "batch_altered", "its hash is not that of what it holds"
+        yield ChainProblem("batch_altered", "its hash is not that of what it holds")
     if before.hash is not None and batch.previous_hash != before.hash:
-        yield "chain_broken", f"it does not follow batch {before.seq}: its previous_hash is not the hash of that one"
+        detail = f"it does not follow batch {before.seq}: its previous_hash is not the hash of that one"
+        yield ChainProblem("chain_broken", detail)
     if before.sealed_at is not None and batch.sealed_at <= before.sealed_at:
-        yield "batch_altered", f"it was not sealed after batch {before.seq}"
+        yield ChainProblem("batch_altered", f"it was not sealed after batch {before.seq}")
 
 
 class CompactHashSet:

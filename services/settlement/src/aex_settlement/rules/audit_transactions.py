@@ -17,7 +17,7 @@ from aex_settlement.rules.transactions import (
     FEES,
     agent_account,
     consumer_account,
-    is_account,
+    is_account_name,
     make_reversal_transaction_id,
     make_settlement_transaction_id,
 )
@@ -32,7 +32,7 @@ _BOOKING_FIELDS = tuple(Booking.model_fields)
 
 def find_transaction_problems(transaction: LedgerTransaction) -> Iterator[str]:
     """Yield each defect of a transaction by itself, as text. Its model has checked that it balances."""
-    if not all(is_account(posting.account) for posting in transaction.postings):
+    if not all(is_account_name(posting.account) for posting in transaction.postings):
         yield "it posts to an account that the ledger does not have"
     if transaction.kind not in SETTLEMENT_KINDS:
         if transaction.booking is not None:

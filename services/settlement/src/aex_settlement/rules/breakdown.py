@@ -36,12 +36,12 @@ def parse_groups(group_by: Sequence[str]) -> tuple[str, ...]:
     return groups
 
 
-def choose_view_dimensions(groups: Sequence[str], own: Mapping[str, str]) -> tuple[str, ...]:
+def choose_view_dimensions(groups: Sequence[str], party_filter: Mapping[str, str]) -> tuple[str, ...]:
     """Return the dimensions of the rollup view from which these groups can be read.
 
-    They include the reader's `own` dimension, by which the view is filtered.
+    They include the reader's own dimension, by which `party_filter` limits the view.
     """
-    return tuple(name for name in DIMENSIONS if name in groups or name in own)
+    return tuple(name for name in DIMENSIONS if name in groups or name in party_filter)
 
 
 class TooManyRows(InvalidRequest):
@@ -109,7 +109,7 @@ class BreakdownFold:
             self._rows[key] = _ZERO
         return key
 
-    def result(self, complete_to: datetime | None) -> SettlementBreakdown:
+    def build_breakdown(self, complete_to: datetime | None) -> SettlementBreakdown:
         """Return the rows sorted by group and currency, with a total for each currency."""
         totals: dict[str, _Sums] = {}
         for key, sums in self._rows.items():

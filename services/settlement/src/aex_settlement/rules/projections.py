@@ -129,9 +129,9 @@ class DayBalance(Frozen):
     closing: SumMicros
 
 
-def day_of(moment: datetime) -> str:
+def day_of(instant: datetime) -> str:
     """Return the UTC day of an instant, such as 2025-01-31."""
-    return moment.strftime("%Y-%m-%d")
+    return instant.strftime("%Y-%m-%d")
 
 
 @dataclass(frozen=True, slots=True)

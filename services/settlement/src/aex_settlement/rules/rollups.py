@@ -71,7 +71,7 @@ def add_changes(total: dict[Group, dict[str, DaySums]], changes: Changes) -> Non
             _add(into, sums)
 
 
-def update_rollup(generation: str, group: Group, before: Rollup | None, days: Mapping[str, DaySums]) -> Rollup:
+def build_updated_rollup(generation: str, group: Group, before: Rollup | None, days: Mapping[str, DaySums]) -> Rollup:
     """Return the group's rollup with these sums added by day; `before` is None for a new rollup."""
     sums = {each.day: each for each in before.days} if before else {}
     for each in days.values():

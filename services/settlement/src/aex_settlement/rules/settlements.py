@@ -18,7 +18,7 @@ from aex_models.settlement import Breakdown, Cost, Settlement, SettlementRevisio
 from aex_models.work import Problem
 from aex_runtime.errors import Conflict, InvalidRequest
 from aex_runtime.identity.principals import Principal
-from aex_settlement.rules.transactions import agent_account, consumer_account, is_account
+from aex_settlement.rules.transactions import agent_account, consumer_account, is_account_name
 
 SETTLED_STATUSES = FINAL_STATUSES - {ContractStatus.CANCELLED}
 """Final statuses of contracts that have an outcome; a cancelled contract has none."""
@@ -35,7 +35,7 @@ class SettlementRefused(Exception):
         self.code, self.detail = code, detail
 
 
-def recompute_cost(outcome: OutcomeRecord) -> Cost:
+def check_outcome_and_recompute_cost(outcome: OutcomeRecord) -> Cost:
     """Return the cost that follows from an outcome's terms and result.
 
     Raises `SettlementRefused` if the outcome contradicts itself, for example in its `billing_impact`.
@@ -48,7 +48,7 @@ def recompute_cost(outcome: OutcomeRecord) -> Cost:
             "result_of_another_contract", "verification_result.contract_id differs from contract_id"
         )
     for account in (consumer_account(outcome.consumer_id), agent_account(outcome.agent_id)):
-        if not is_account(account):
+        if not is_account_name(account):
             raise SettlementRefused("unknown_account", "consumer_id or agent_id cannot name an account")
     amounts = cost(outcome.terms, result, outcome.contract_id)
     wrong = _differing_fields(amounts, outcome.billing_impact, BillingImpact.model_fields)
@@ -87,13 +87,14 @@ def require_nonnegative_replacement(replacement: Replacement | None) -> None:
         raise InvalidRequest(problem.code, message, [problem])
 
 
-def require_correctable(settlement: Settlement, requested: int | None, read_revision: int | None) -> None:
+def require_correctable(settlement: Settlement, requested_revision: int | None, read_revision: int | None) -> None:
     """Raise `Conflict` if the settlement's current revision cannot be reversed.
 
-    The current revision must equal `requested` and `read_revision`, unless these are None. It must not be reversed yet.
+    The current revision must equal `requested_revision` and `read_revision`, unless these are None. It must not be
+    reversed yet.
     """
     current = settlement.revision
-    if current != (requested or current) or current != (read_revision or current):
+    if current != (requested_revision or current) or current != (read_revision or current):
         raise Conflict("revision_changed", f"the settlement is at revision {current} now: read it and decide again")
     if settlement.status is SettlementStatus.REVERSED:
         message = f"revision {settlement.revision} is reversed already, without a replacement"
@@ -185,18 +186,18 @@ def may_read_settlement(principal: Principal, settlement: Settlement) -> bool:
     return all(getattr(settlement, name) == value for name, value in own_party_filter(principal).items())
 
 
-def is_paid_for(settlement: Settlement) -> bool:
+def is_paid_or_successful(settlement: Settlement) -> bool:
     """Return whether the consumer pays: the outcome is a success, or any revision costs more than 0."""
     return settlement.success or any(each.cost.total > 0 for each in settlement.revisions)
 
 
 def render_settlement(settlement: Settlement, reader: Principal) -> dict[str, Any]:
     """Return the fields of a settlement that the reader may see, with thresholds that are stored apart."""
-    disclosure = Disclosure(level=settlement.disclosure, output=is_paid_for(settlement))
+    disclosure = Disclosure(level=settlement.disclosure, output=is_paid_or_successful(settlement))
     return project(restore_settlement_thresholds(settlement), reader.role, disclosure)
 
 
 def may_read_account(principal: Principal, account: str) -> bool:
     """Return whether the name is a valid account and the principal is finance or its owner."""
     own = f"{principal.role.value}:{principal.id}"
-    return is_account(account) and (principal.role is Audience.FINANCE or account == own)
+    return is_account_name(account) and (principal.role is Audience.FINANCE or account == own)

@@ -33,14 +33,14 @@ def agent_account(agent_id: str) -> str:
     return f"agent:{agent_id}"
 
 
-def is_account(name: str) -> bool:
+def is_account_name(name: str) -> bool:
     """Return whether the name is `consumer:{id}`, `agent:{id}` or one of the platform's two accounts."""
     return _NAME.fullmatch(name) is not None
 
 
 def is_consumer_account(name: str) -> bool:
     """Return whether the name is that of a consumer's account."""
-    return is_account(name) and name.startswith("consumer:")
+    return is_account_name(name) and name.startswith("consumer:")
 
 
 def settlement_postings(cost: Cost, consumer_id: str, agent_id: str, sign: int = 1) -> tuple[Posting, ...]:
@@ -139,7 +139,7 @@ def find_request_problems(request: TransactionRequest) -> tuple[Problem, ...]:
 
 def _posting_problems(posting: Posting, kind: TransactionKind) -> list[tuple[str, str, str]]:
     found = []
-    if not is_account(posting.account):
+    if not is_account_name(posting.account):
         names = "consumer:{id}, agent:{id}, platform:fees, platform:cash"
         found.append(("account", "unknown_account", f"No such account; accounts are {names}"))
     elif posting.account.endswith("/entries"):

@@ -18,7 +18,7 @@ from aex_runtime.http.routing import service_router
 from aex_verification.deps import Deps
 from aex_verification.handlers.artifacts import find_readable_artifact_size, make_upload_store
 from aex_verification.handlers.close import cancel_contract, decline_contract, finalise_contract
-from aex_verification.handlers.follow_contract import GRADED, wait_for_attempt
+from aex_verification.handlers.follow_contract import GRADED, wait_until_graded_or_held
 from aex_verification.handlers.lists import list_attempts, list_contracts
 from aex_verification.handlers.read import (
     end_if_due_and_load_visible_contract,
@@ -79,14 +79,15 @@ def _add_contracts(router: APIRouter, deps: Deps) -> None:
         wait_s: Annotated[float, Query(ge=0, le=MAX_WAIT_S, description="Wait so long for the verdict")] = 0,
     ) -> Json:
         party = Party(id=agent.id, org=agent.org)
-        effect, replay = await submit_output(deps, party, contract_id, candidate, request)
-        row = await wait_for_attempt(deps, contract_id, effect.resource_id, wait_s)
+        submitted = await submit_output(deps, party, contract_id, candidate, request)
+        effect = submitted.effect
+        row = await wait_until_graded_or_held(deps, contract_id, effect.resource_id, wait_s)
         response.status_code = 200 if row.status in GRADED else 202
         response.headers.update(effect.headers)
         response.headers["Location"] = f"/v1/contracts/{contract_id}/attempts/{row.attempt_id}"
-        view = await make_attempt_view(deps, row, replay=replay or effect.is_replay)
+        view = await make_attempt_view(deps, row, replay=submitted.is_known or effect.is_replay)
         # A known candidate may have been counted; this posting of it was not.
-        return project(view.model_copy(update={"counted": False}) if replay else view, agent.role)
+        return project(view.model_copy(update={"counted": False}) if submitted.is_known else view, agent.role)
 
 
 def _add_attempts(router: APIRouter, deps: Deps) -> None:

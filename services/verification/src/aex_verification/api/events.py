@@ -11,7 +11,7 @@ from aex_runtime.http.auth import Allow, Principal
 from aex_runtime.http.routing import service_router
 from aex_runtime.http.streaming import MEDIA_TYPE, EventStream
 from aex_verification.deps import Deps
-from aex_verification.handlers.follow_contract import MAX_DIGITS, find_stream_start, stream_contract_events
+from aex_verification.handlers.follow_contract import MAX_DIGITS, find_stream_start_seq, stream_contract_events
 
 Parties = Annotated[Principal, Depends(Allow("consumer", "agent", "operator"))]
 LastEventId = Annotated[
@@ -53,7 +53,7 @@ def event_routes(deps: Deps) -> APIRouter:
 
     async def stream_slot(reader: Parties) -> AsyncIterator[None]:
         # Released once the response has been sent to its end, or its reader has disconnected.
-        with deps.subscribers.admit(reader):
+        with deps.subscribers.count_stream(reader):
             yield
 
     @router.get(
@@ -72,7 +72,7 @@ def event_routes(deps: Deps) -> APIRouter:
         The stream ends after the contract's last event. It also ends after some minutes and with the token: reconnect
         with the last id that was read. Comments keep an idle stream open.
         """
-        after = await find_stream_start(deps, reader, contract_id, last_event_id)
+        after = await find_stream_start_seq(deps, reader, contract_id, last_event_id)
         if after is None:
             return Response(status_code=204)
         return EventStream(

@@ -13,7 +13,7 @@ from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.repository import ARTIFACT_USES, ARTIFACTS_AREA, OUTCOMES, UPLOADS
 from aex_verification.rules.candidates import ArtifactUse, find_artifact_problems, find_size_problems
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import ContractRow
 
 _PAGE = 100
@@ -76,7 +76,7 @@ async def _find_paid_size(deps: Deps, consumer_id: str, digest: str) -> int | No
         page = await ARTIFACT_USES.find(deps.store, equal, "used_at", "desc", after=after, limit=_PAGE)
         keys = [key_of(stored.record.contract_id) for stored in page]
         outcomes = await OUTCOMES.get_many(deps.store, keys) if keys else []
-        if any(map(is_paid_for, outcomes)):
+        if any(map(is_paid_or_successful, outcomes)):
             return page[0].record.size
         if len(page) < _PAGE:
             return None

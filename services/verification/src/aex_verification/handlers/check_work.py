@@ -19,7 +19,7 @@ from aex_runtime.records import Poison, RetryLater
 from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.examine_candidate import ExaminationInput, run_examination
+from aex_verification.handlers.examine_candidate import ExaminationInput, examine_without_review
 from aex_verification.handlers.save_contract import CHECK
 from aex_verification.ports import TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.repository import CHECKS
@@ -43,7 +43,7 @@ _LOST_DATA_RETRY = 6
 _log = structlog.get_logger(__name__)
 
 
-async def run_work_check(deps: Deps, pending: PendingCheck) -> None:
+async def run_work_trial_and_publish_findings(deps: Deps, pending: PendingCheck) -> None:
     """Run the trial of a submitted work and publish its findings (`work.checked`).
 
     A repeat publishes the first findings. A slow trial without a free slot waits outside of this call. Raises
@@ -158,7 +158,7 @@ async def _add_data_warnings(
     request = ExaminationInput(queue, submitted.work_id, science, submitted.domain, None, {})
     try:
         domain = deps.catalog.resolve_domain(science.domain, submitted.domain)
-        warnings = find_data_warnings(science, domain, await run_examination(deps, request))
+        warnings = find_data_warnings(science, domain, await examine_without_review(deps, request))
     except ExaminationLost as error:
         lost = pending.data_lost + 1
         if lost < MAX_LOST:

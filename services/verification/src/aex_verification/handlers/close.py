@@ -15,7 +15,7 @@ from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract, require_contract
-from aex_verification.handlers.conclude import conclude_contract, write_and_publish_outcome
+from aex_verification.handlers.conclude import end_or_hold_closing_contract, write_and_publish_outcome
 from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, save_contract_with_events
 from aex_verification.measures import CONTRACTS_ENDED_TOTAL
 from aex_verification.repository import AWARDS, CONTRACTS
@@ -42,7 +42,7 @@ async def finalise_contract(deps: Deps, agent_id: str, contract_id: str, request
         row.traceparent, "finalise contract", build_span_attributes_of_ids(contract_id)
     ):
         effect = await run_contract_change(deps, contract_id, request, finalise)
-        await conclude_contract(deps, contract_id)
+        await end_or_hold_closing_contract(deps, contract_id)
     return effect
 
 
@@ -87,7 +87,7 @@ async def _cancel_unstarted(
     return effect
 
 
-async def end_contract_after_deadline(deps: Deps, contract_id: str) -> None:
+async def end_contract_if_deadline_passed(deps: Deps, contract_id: str) -> None:
     """End a contract whose deadline has passed; do nothing before it, or for an ended contract.
 
     If a candidate is judged, a timer is set that concludes the contract with the best one. Otherwise the contract
@@ -130,6 +130,6 @@ async def run_contract_change(
         return await run_idempotent(deps.unit_of_work, request, change)
     except Refused as refusal:
         if refusal.code == "deadline_passed":
-            await end_contract_after_deadline(deps, contract_id)
+            await end_contract_if_deadline_passed(deps, contract_id)
         retry_after_s = _RETRY_AFTER_S if refusal.retry else None
         raise Conflict(refusal.code, str(refusal), retry_after_s=retry_after_s) from refusal

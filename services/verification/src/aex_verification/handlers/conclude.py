@@ -19,21 +19,21 @@ from aex_verification.handlers.grade_candidate import (
     AttemptInputs,
     CurrentAttempt,
     load_current_attempt,
-    load_earlier_attempts,
+    load_earlier_judged_attempts,
 )
 from aex_verification.handlers.save_contract import CONCLUDE, DEADLINE, save_contract_with_events
 from aex_verification.measures import ATTEMPTS_TOTAL, CONTRACTS_ENDED_TOTAL
 from aex_verification.ports import GovernanceRefused, GovernanceUnavailable
 from aex_verification.repository import ATTEMPTS, CONTRACTS, FINAL_RESULTS, OUTCOMES
 from aex_verification.rules.governance import make_validation_request
-from aex_verification.rules.outcomes import is_paid_for, make_outcome_record, strip_result
+from aex_verification.rules.outcomes import is_paid_or_successful, make_outcome_record, strip_result_and_metadata
 from aex_verification.rules.records import SYSTEM_BACKOFF, AttemptRow, ContractRow, Policy, compute_retry_delay
 
 _NO_DECISION = GovernanceResult(action=Action.HOLD, decided_by=DecidedBy.NOBODY)
 _log = structlog.get_logger(__name__)
 
 
-async def conclude_contract(deps: Deps, contract_id: str) -> None:
+async def end_or_hold_closing_contract(deps: Deps, contract_id: str) -> None:
     """Conclude a contract in a closing state: let governance decide, then end or hold it.
 
     Does nothing for a contract in any other state.
@@ -44,10 +44,10 @@ async def conclude_contract(deps: Deps, contract_id: str) -> None:
     attempt_id = stored.record.state.current_attempt
     if attempt_id is None:
         raise LookupError(f"{contract_id} closes without an attempt")
-    await conclude_attempt(deps, await load_current_attempt(deps, stored.record.state, attempt_id))
+    await request_and_apply_governance_decision(deps, await load_current_attempt(deps, stored.record.state, attempt_id))
 
 
-async def conclude_attempt(deps: Deps, current: CurrentAttempt) -> None:
+async def request_and_apply_governance_decision(deps: Deps, current: CurrentAttempt) -> None:
     """Let governance decide on the attempt on which the outcome rests, and apply the decision.
 
     The contract ends or is held, unless it has changed since `current` was recorded. If governance fails, a retry is
@@ -71,7 +71,7 @@ async def conclude_attempt(deps: Deps, current: CurrentAttempt) -> None:
 async def _decide(deps: Deps, current: CurrentAttempt) -> ValidationDecision:
     if not deps.policy.governance_check:
         return ValidationDecision(valid=True, action=Action.SKIPPED)
-    earlier = await load_earlier_attempts(deps, current.state, current.row)
+    earlier = await load_earlier_judged_attempts(deps, current.state, current.row)
     request = make_validation_request(current.awarded, current.row, current.candidate, earlier)
     return await deps.governance.validate(request)
 
@@ -91,7 +91,7 @@ async def _apply(deps: Deps, current: CurrentAttempt, decision: ValidationDecisi
         status = stored.record.state.closing or ContractStatus.FAILED
         if governance.action is Action.REJECT:
             status = ContractStatus.FAILED
-        await finish_contract(unit, deps.policy, stored, attempt, current, status, governance)
+        await end_contract_and_publish_outcome(unit, deps.policy, stored, attempt, current, status, governance)
         return status
 
     status = await deps.unit_of_work.run(apply)
@@ -152,7 +152,7 @@ def _hold_contract(
     unit.measures.count(ATTEMPTS_TOTAL, AttemptStatus.HELD)
 
 
-async def finish_contract(
+async def end_contract_and_publish_outcome(
     unit: Unit,
     policy: Policy,
     stored: Stored[ContractRow],
@@ -217,7 +217,7 @@ async def write_and_publish_outcome(
         state.verification.attempts_used,
         unit.now,
     )
-    await unit.create_large(OUTCOMES, key_of(contract_id), record if with_result else strip_result(record))
+    await unit.create_large(OUTCOMES, key_of(contract_id), record if with_result else strip_result_and_metadata(record))
     # The event has no output: it may have megabytes, too many to serialise on the event loop.
     event = OutcomeVerified(outcome=record.model_copy(update={"final_result": None}))
     unit.emit("outcome.verified", contract_id, event)
@@ -226,7 +226,7 @@ async def write_and_publish_outcome(
     unit.measures.count(CONTRACTS_ENDED_TOTAL, state.status)
 
 
-async def record_payment(deps: Deps, adjusted: SettlementAdjusted) -> None:
+async def mark_outcome_as_paid_if_cost_is_positive(deps: Deps, adjusted: SettlementAdjusted) -> None:
     """Let the consumer read the output once a revision of its settlement costs something.
 
     A later revision without costs changes nothing: what was paid for once stays readable.
@@ -236,7 +236,7 @@ async def record_payment(deps: Deps, adjusted: SettlementAdjusted) -> None:
 
     async def mark_paid(unit: Unit) -> bool:
         stored = await unit.get(OUTCOMES, key_of(adjusted.contract_id))
-        if stored is None or is_paid_for(stored.record):
+        if stored is None or is_paid_or_successful(stored.record):
             return False
         paid = stored.record.model_copy(update={"paid_by_correction": True})
         await unit.put_large(OUTCOMES, key_of(adjusted.contract_id), paid)

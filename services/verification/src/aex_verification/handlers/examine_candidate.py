@@ -57,18 +57,20 @@ async def examine_candidate(deps: Deps, request: ExaminationInput) -> ScienceRes
 
     Raises `ExaminationLost` if the platform fails.
     """
-    examination = await run_examination(deps, request)
+    examination = await examine_without_review(deps, request)
     reviewed = await _review(deps, request, examination)
     return decide_science_result(request.science, examination, reviewed)
 
 
-async def run_examination(deps: Deps, request: ExaminationInput) -> Examination:
+async def examine_without_review(deps: Deps, request: ExaminationInput) -> Examination:
     """Compare the candidate's claims with the raw data in a confined worker, without a peer review.
 
     Raises `ExaminationLost` if the platform fails; lost files are logged with an alarm.
     """
     try:
-        async with deps.spool.write_files(request.consumer_data, request.artifacts, request.consumer_id) as files:
+        async with deps.spool.write_temporary_files(
+            request.consumer_data, request.artifacts, request.consumer_id
+        ) as files:
             job = ExaminationRequest(
                 request.consumer_id, request.science, _domain(deps, request), request.claims, files
             )

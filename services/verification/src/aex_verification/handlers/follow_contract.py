@@ -17,7 +17,7 @@ from aex_runtime.store.table import RecordOfNewerVersion
 from aex_verification.deps import Deps
 from aex_verification.handlers.read import end_if_due_and_load_visible_contract, find_outcome, load_attempt
 from aex_verification.repository import CONTRACTS, EVENTS
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import AttemptRow
 
 MAX_DIGITS = 9
@@ -28,7 +28,9 @@ _SETTLED = GRADED | {AttemptStatus.HELD}
 _log = structlog.get_logger(__name__)
 
 
-async def find_stream_start(deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None) -> int | None:
+async def find_stream_start_seq(
+    deps: Deps, reader: Principal, contract_id: str, last_event_id: str | None
+) -> int | None:
     """Return the `seq` after which a stream of the contract's events begins.
 
     None means that nothing will follow: the contract has ended and the reader has read its last event. Raises
@@ -56,7 +58,7 @@ async def stream_contract_events(
 
     try:
         while True:
-            events = await deps.subscribers.wait_for(contract_id, heartbeat_s, read, bool)
+            events = await deps.subscribers.read_until_done(contract_id, heartbeat_s, read, bool)
             yield await _render(deps, reader, events)
             if events:
                 after = events[-1].seq
@@ -72,7 +74,7 @@ async def _render(deps: Deps, reader: Principal, events: list[ContractEvent]) ->
     A consumer sees messages, and codes that verifiers define, only of outputs that it pays for.
     """
     is_secret = reader.role is Audience.CONSUMER and any(each.code is not None for each in events)
-    is_visible = not is_secret or is_paid_for(await find_outcome(deps, events[0].contract_id))
+    is_visible = not is_secret or is_paid_or_successful(await find_outcome(deps, events[0].contract_id))
     return [project(each, reader.role, Disclosure(output=is_visible)) for each in events]
 
 
@@ -87,8 +89,8 @@ def _parse_event_id(last_event_id: str | None) -> int:
     raise InvalidRequest("invalid_last_event_id", "Last-Event-ID is not the id of an event", [problem])
 
 
-async def wait_for_attempt(deps: Deps, contract_id: str, attempt_id: str, seconds: float) -> AttemptRow:
-    """Wait up to `seconds` until the attempt is graded or held, and return it as it then is.
+async def wait_until_graded_or_held(deps: Deps, contract_id: str, attempt_id: str, timeout_s: float) -> AttemptRow:
+    """Wait up to `timeout_s` until the attempt is graded or held, and return it as it then is.
 
     If the attempt closes the contract, the wait also covers the contract's end, so that a following read finds it
     ended.
@@ -101,5 +103,5 @@ async def wait_for_attempt(deps: Deps, contract_id: str, attempt_id: str, second
         stored = await CONTRACTS.get(deps.store, key_of(contract_id))
         return row, stored is None or not stored.record.state.is_closing
 
-    row, _ = await deps.notifier.wait_for(attempt_id, seconds, read, lambda value: value[1])
+    row, _ = await deps.notifier.read_until_done(attempt_id, timeout_s, read, lambda value: value[1])
     return row

@@ -59,7 +59,7 @@ class CurrentAttempt(AttemptInputs):
         return self.awarded.award.consumer.id
 
     @property
-    def is_slow(self) -> bool:
+    def is_slow_to_grade(self) -> bool:
         """Return whether grading needs custom code, a named verifier, raw data or a reviewer."""
         work = self.awarded.work
         has_verifier = work.verification.verifier is not None
@@ -84,7 +84,7 @@ async def load_attempt_inputs(reader: Reader, attempt: AttemptRow) -> AttemptInp
     return AttemptInputs(awarded.record, candidate.record)
 
 
-async def load_earlier_attempts(
+async def load_earlier_judged_attempts(
     deps: Deps, state: ContractState, attempt: AttemptRow, limit: int | None = None
 ) -> list[AttemptRow]:
     """Return the attempts that were judged before this candidate, oldest first; only the last `limit`.
@@ -184,7 +184,7 @@ def _make_verifier_request(current: CurrentAttempt, name: str) -> VerifierReques
 
 async def _make_grade_request(deps: Deps, current: CurrentAttempt) -> GradeRequest:
     work, candidate = current.awarded.work, current.candidate
-    earlier = await load_earlier_attempts(deps, current.state, current.row, limit=MAX_EARLIER)
+    earlier = await load_earlier_judged_attempts(deps, current.state, current.row, limit=MAX_EARLIER)
     return GradeRequest(
         contract_id=current.contract_id,
         attempt_id=current.attempt_id,

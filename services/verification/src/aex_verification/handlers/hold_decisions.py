@@ -10,7 +10,7 @@ from aex_runtime.store.port import key_of
 from aex_runtime.store.table import Stored
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import finish_contract
+from aex_verification.handlers.conclude import end_contract_and_publish_outcome
 from aex_verification.handlers.grade_candidate import load_attempt_inputs
 from aex_verification.handlers.save_contract import save_contract_with_events
 from aex_verification.handlers.submit_output import enqueue_attempt
@@ -60,7 +60,9 @@ async def _finish(
         row = row.model_copy(update={"counted": counted, "judged_at": unit.now})
     status = state.closing or ContractStatus.PASSED if is_released else ContractStatus.FAILED
     inputs = await load_attempt_inputs(unit.transaction, row)
-    await finish_contract(unit, deps.policy, stored, Stored(row, attempt.document), inputs, status, governance)
+    await end_contract_and_publish_outcome(
+        unit, deps.policy, stored, Stored(row, attempt.document), inputs, status, governance
+    )
 
 
 def _retry(

@@ -20,11 +20,11 @@ from aex_verification.handlers.read import (
     has_visible_result,
     make_contract_view,
     own_party_filter,
-    render_attempt_view,
+    render_loaded_attempt,
     render_outcome,
 )
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, CONTRACTS, IS_PAID, OUTCOMES, PARTIES
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 _ORDER = "created_at"
@@ -79,7 +79,7 @@ async def list_attempts(deps: Deps, reader: Principal, contract_id: str, paging:
             elif row.result is not None and has_omitted_thresholds(row.result.criterion_results):
                 await pages.count_bytes_and_acquire_slot_if_large(work_size)  # its rendering repeats them
         view = await pages.run_in_thread_if_large(
-            lambda: render_attempt_view(deps, reader, row, candidate, work, paid=bool(paid))
+            lambda: render_loaded_attempt(deps, reader, row, candidate, work, paid=bool(paid))
         )
         return view if shows_candidate else Partial(view)
 
@@ -102,7 +102,7 @@ async def list_outcomes(deps: Deps, reader: Principal, paging: PageRequest, filt
 
     async def render(pages: PageReader, record: OutcomeRecord) -> Json | Partial[Json]:
         view = await pages.run_in_thread_if_large(lambda: render_outcome(reader, record))
-        return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_for(record) else view
+        return Partial(view) if reader.role is Audience.CONSUMER and not is_paid_or_successful(record) else view
 
     sets = () if equal is None else _outcome_sets(own, equal)
     hidden = _HIDDEN_DELIVERY if reader.role is Audience.CONSUMER else None
@@ -134,4 +134,4 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
         return False
     record, strings = await pages.decode_and_extract_long_strings(OUTCOMES, loaded)
     pages.free_unused_strings(strings, b"")
-    return is_paid_for(record)
+    return is_paid_or_successful(record)

@@ -16,9 +16,9 @@ from aex_runtime.telemetry import continue_subject_trace
 from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract
-from aex_verification.handlers.close import end_contract_after_deadline
+from aex_verification.handlers.close import end_contract_if_deadline_passed
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, OUTCOMES
-from aex_verification.rules.outcomes import is_paid_for
+from aex_verification.rules.outcomes import is_paid_or_successful
 from aex_verification.rules.records import AttemptRow, ContractRow
 
 
@@ -41,7 +41,7 @@ async def end_if_due_and_load_visible_contract(deps: Deps, reader: Principal, co
         raise NotFound("contract_not_found", "No such contract")
     if not row.state.is_final and not row.state.is_busy and deps.clock.now() >= row.state.deadline:
         with continue_subject_trace(row.traceparent, "expire contract", build_span_attributes_of_ids(contract_id)):
-            await end_contract_after_deadline(deps, contract_id)
+            await end_contract_if_deadline_passed(deps, contract_id)
         row = await load_or_open_contract(deps, contract_id)
     return row
 
@@ -57,7 +57,9 @@ async def render_contract(deps: Deps, reader: Principal, row: ContractRow) -> di
     A consumer sees feedback only on outputs that it pays for.
     """
     is_secret = has_secret_feedback(row, reader)
-    is_visible = not is_secret or (row.state.is_final and is_paid_for(await find_outcome(deps, row.contract_id)))
+    is_visible = not is_secret or (
+        row.state.is_final and is_paid_or_successful(await find_outcome(deps, row.contract_id))
+    )
     return project(make_contract_view(row), reader.role, Disclosure(output=is_visible))
 
 
@@ -110,7 +112,7 @@ def has_visible_result(row: AttemptRow, *, with_unreleased_result: bool) -> bool
     return row.result is not None and _has_verdict(row, with_unreleased_result=with_unreleased_result)
 
 
-def render_attempt_view(
+def render_loaded_attempt(
     deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, work: Work | None, *, paid: bool
 ) -> dict[str, Any]:
     """Return the fields of an attempt that the reader may see, from records that the caller has loaded.
@@ -186,13 +188,13 @@ async def render_attempt(deps: Deps, reader: Principal, row: AttemptRow) -> dict
     view = await make_attempt_view(
         deps, row, with_candidate=True, with_unreleased_result=reader.role is Audience.OPERATOR
     )
-    paid = reader.role is Audience.CONSUMER and is_paid_for(await find_outcome(deps, row.contract_id))
+    paid = reader.role is Audience.CONSUMER and is_paid_or_successful(await find_outcome(deps, row.contract_id))
     return project(view, reader.role, Disclosure(level=view.disclosure, output=paid))
 
 
 def render_outcome(reader: Principal, record: OutcomeRecord) -> dict[str, Any]:
     """Return the fields of an outcome that the reader may see."""
-    disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
+    disclosure = Disclosure(level=record.disclosure, output=is_paid_or_successful(record))
     return project(restore_outcome_thresholds(record), reader.role, disclosure)
 
 

@@ -122,7 +122,7 @@ class GradeRecorder:
         self._set_timers(state)
         return replace(self.current, state=state, row=row)
 
-    async def record_failure(self) -> CurrentAttempt:
+    async def record_failure_and_retry_or_hold(self) -> CurrentAttempt:
         """Record a failed verification: schedule a retry, or hold the attempt if no retry is left or can help.
 
         A candidate that the named verifier rejected is recorded as rejected instead of held, because it cannot have

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from aex_models.canonical import NotCanonical
 from aex_models.contract import AttemptStatus, Candidate
@@ -31,7 +32,7 @@ from aex_verification.handlers.close import run_contract_change
 from aex_verification.handlers.save_contract import VERIFY, save_contract_with_events
 from aex_verification.measures import ATTEMPTS_TOTAL
 from aex_verification.repository import ATTEMPTS, CANDIDATES
-from aex_verification.rules.candidates import make_not_canonical_refusal, refuse_excess_claims
+from aex_verification.rules.candidates import make_not_canonical_refusal, require_claims_within_limit
 from aex_verification.rules.records import AttemptRow
 
 AFTER_INVALID = 10.0
@@ -40,13 +41,21 @@ MAX_SIDE_BYTES = 65_536
 """Bytes of JSON of metadata, and of claims; governance, which receives both, limits its requests too."""
 
 
+class SubmittedOutput(NamedTuple):
+    """Result of posting a candidate."""
+
+    effect: Effect
+    """Effect whose resource is the id of the attempt: the earlier one if the candidate was known."""
+    is_known: bool
+    """True if the candidate was posted before."""
+
+
 async def submit_output(
     deps: Deps, agent: Party, contract_id: str, candidate: Candidate, request: IdempotentRequest
-) -> tuple[Effect, bool]:
+) -> SubmittedOutput:
     """Take in a candidate for a contract, once per idempotency key, and queue it for verification.
 
-    The effect's resource is the attempt's id. The second result is true if the candidate was known; its earlier
-    attempt is returned. Raises:
+    Raises:
     - `Conflict` while another candidate is in progress, or once the contract is closed;
     - `InvalidRequest` for unknown uploads, values that I-JSON cannot hold, and sizes beyond the limits;
     - `RateLimited` for candidates that repeat, or follow invalid ones, too fast;
@@ -62,7 +71,7 @@ async def submit_output(
     with continue_caller_or_subject_trace(row.traceparent, "submit output", build_span_attributes_of_ids(contract_id)):
         effect = await run_contract_change(deps, contract_id, request, intake.run)
         add_span_attributes(build_span_attributes_of_ids(effect.resource_id))
-    return effect, intake.is_known
+    return SubmittedOutput(effect, intake.is_known)
 
 
 @dataclass(slots=True)
@@ -118,7 +127,7 @@ class _Intake:
         return self.attempt_id
 
     def _take_tokens(self, tokens: float = 1.0) -> None:
-        self.deps.replay_limit.take(self.contract_id, self.deps.clock.now(), tokens)
+        self.deps.replay_limit.take_tokens_or_raise(self.contract_id, self.deps.clock.now(), tokens)
 
 
 def enqueue_attempt(unit: Unit, deps: Deps, contract_id: str, attempt_id: str) -> None:
@@ -135,7 +144,7 @@ def _hash_and_check(candidate: Candidate) -> tuple[str, str]:
     except NotCanonical as error:
         raise make_not_canonical_refusal(error) from error
     _refuse_oversized(candidate)  # after hashing, which proves that it is JSON
-    refuse_excess_claims(candidate.claimed_values)
+    require_claims_within_limit(candidate.claimed_values)
     return hashes
 
 

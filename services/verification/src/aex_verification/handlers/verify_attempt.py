@@ -16,7 +16,7 @@ from aex_outcomes.lifecycle.state import ContractState
 from aex_runtime.store.port import key_of
 from aex_runtime.unit_of_work import Unit
 from aex_verification.deps import Deps
-from aex_verification.handlers.conclude import conclude_attempt, conclude_contract
+from aex_verification.handlers.conclude import end_or_hold_closing_contract, request_and_apply_governance_decision
 from aex_verification.handlers.grade_candidate import CurrentAttempt, grade_candidate, load_current_attempt
 from aex_verification.handlers.record_grade import GradeRecorder
 from aex_verification.handlers.save_contract import VERIFY
@@ -44,7 +44,7 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             current = await load_current_attempt(deps, stored.record.state, attempt_id)
             with ExitStack() as slot:
-                if current.is_slow and not deps.slow_jobs.try_acquire(current.consumer_id, slot):
+                if current.is_slow_to_grade and not deps.slow_jobs.try_acquire(current.consumer_id, slot):
                     await _wait_for_slot(deps, current)
                     return
                 await _verify(deps, current, slot)
@@ -71,13 +71,15 @@ async def _verify(deps: Deps, current: CurrentAttempt, slot: ExitStack) -> None:
     deps.notifier.wake(attempt_id)
     deps.subscribers.wake(contract_id)
     if recorded is not None and recorded.state.is_closing and recorded.state.current_attempt == attempt_id:
-        await conclude_attempt(deps, recorded)  # all is loaded, unless its outcome rests on an earlier attempt
+        await request_and_apply_governance_decision(
+            deps, recorded
+        )  # all is loaded, unless its outcome rests on an earlier attempt
     else:
         await _conclude(deps, contract_id, attempt_id)
 
 
 async def _conclude(deps: Deps, contract_id: str, attempt_id: str) -> None:
-    await conclude_contract(deps, contract_id)
+    await end_or_hold_closing_contract(deps, contract_id)
     deps.notifier.wake(attempt_id)  # the outcome may rest on another attempt
 
 
@@ -152,7 +154,7 @@ async def _record(deps: Deps, current: CurrentAttempt, grade: Grade) -> CurrentA
         if grade.result is None or grade.result.verdict is Verdict.INDETERMINATE:
             if state.system_retries != current.state.system_retries:
                 return None  # another replica made the same try, and has recorded its failure
-            return await recorder.record_failure()
+            return await recorder.record_failure_and_retry_or_hold()
         return await recorder.record_verdict(grade.result)
 
     return await deps.unit_of_work.run(record)

@@ -18,7 +18,7 @@ from aex_runtime.identity.principals import Principal
 from aex_verification.deps import Deps
 from aex_verification.handlers.examine_candidate import ExaminationInput, examine_candidate
 from aex_verification.ports import Grade, GradeRequest
-from aex_verification.rules.candidates import make_not_canonical_refusal, refuse_excess_claims
+from aex_verification.rules.candidates import make_not_canonical_refusal, require_claims_within_limit
 
 NO_CONTRACT = "none"
 """Value of `contract_id` in the result."""
@@ -111,7 +111,7 @@ def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
     if request is None:
         refusal = Unprocessable if checked.only_shape else InvalidRequest
         raise refusal("invalid_verification", summarize_problems(checked.problems), checked.problems)
-    refuse_excess_claims(request.claimed_values)
+    require_claims_within_limit(request.claimed_values)
     try:
         return request, candidate_hash(request)
     except NotCanonical as error:

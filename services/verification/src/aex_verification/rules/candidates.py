@@ -39,7 +39,7 @@ def find_artifact_problems(artifacts: Sequence[Artifact]) -> list[Problem]:
             message = "Another artifact has this name; a statistic names its file by it"
             problems.append(Problem(path=f"/artifacts/{position}/name", code="duplicate_name", message=message))
         names.add(artifact.name)
-        if inline_size(artifact) > MAX_INLINE_BYTES:
+        if compute_inline_size_bytes(artifact) > MAX_INLINE_BYTES:
             field = "content" if artifact.content is not None else "content_base64"
             limit = f"At most {MAX_INLINE_BYTES // 1_000_000} MB inline"
             message = f"{limit}; upload it with PUT /v1/artifacts and give its sha256 instead"
@@ -47,15 +47,15 @@ def find_artifact_problems(artifacts: Sequence[Artifact]) -> list[Problem]:
     return problems
 
 
-def find_size_problems(artifacts: Sequence[Artifact], uploaded: int) -> list[Problem]:
-    """Return a problem if artifacts are too large in total; `uploaded` is the size of uploads in bytes."""
-    if uploaded + sum(map(inline_size, artifacts)) <= MAX_TOTAL_BYTES:
+def find_size_problems(artifacts: Sequence[Artifact], uploaded_bytes: int) -> list[Problem]:
+    """Return a problem if artifacts are too large in total; `uploaded_bytes` is the size of uploads."""
+    if uploaded_bytes + sum(map(compute_inline_size_bytes, artifacts)) <= MAX_TOTAL_BYTES:
         return []
     message = f"At most {MAX_TOTAL_BYTES // 1_000_000} MB of artifacts in all"
     return [Problem(path="/artifacts", code="artifacts_too_large", message=message)]
 
 
-def inline_size(artifact: Artifact) -> int:
+def compute_inline_size_bytes(artifact: Artifact) -> int:
     """Return the decoded size of an artifact's inline content in bytes; 0 if it has none."""
     if artifact.content_base64 is not None:
         encoded = artifact.content_base64
@@ -73,7 +73,7 @@ def make_not_canonical_refusal(error: NotCanonical) -> InvalidRequest:
     )
 
 
-def refuse_excess_claims(claims: Mapping[str, Any]) -> None:
+def require_claims_within_limit(claims: Mapping[str, Any]) -> None:
     """Raise `InvalidRequest` for more than `MAX_CLAIMS` claimed values."""
     if len(claims) > MAX_CLAIMS:
         code, message = "too_many_claims", f"At most {MAX_CLAIMS} claimed values"

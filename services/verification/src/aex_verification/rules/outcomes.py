@@ -64,7 +64,7 @@ def make_outcome_record(
     )
 
 
-def strip_result(record: OutcomeRecord) -> OutcomeRecord:
+def strip_result_and_metadata(record: OutcomeRecord) -> OutcomeRecord:
     """Return the record without results and execution metadata, as stored with `store_outcomes: false`."""
     changes: dict[str, Any] = {
         "verification_result": None,
@@ -75,7 +75,7 @@ def strip_result(record: OutcomeRecord) -> OutcomeRecord:
     return record.model_copy(update=changes)
 
 
-def is_paid_for(record: OutcomeRecord | None) -> bool:
+def is_paid_or_successful(record: OutcomeRecord | None) -> bool:
     """Return whether the outcome succeeded or costs something in any revision; False for None.
 
     The consumer may read the candidate of a paid outcome.
@@ -148,7 +148,7 @@ def _is_web_address(text: str) -> bool:
 
 def format_export_line(record: OutcomeRecord, audience: Audience, export_format: OutcomeFormat) -> bytes | None:
     """Return the outcome as an export line for this audience; None for a rollout without a score."""
-    disclosure = Disclosure(level=record.disclosure, output=is_paid_for(record))
+    disclosure = Disclosure(level=record.disclosure, output=is_paid_or_successful(record))
     if export_format is OutcomeFormat.JSONL:
         return f"{_JSON(project(restore_outcome_thresholds(record), audience, disclosure))}\n".encode()
     # No rollout holds the output, which may have megabytes.

@@ -83,7 +83,7 @@ def count_max_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluati
     return sum(is_custom_metric(each.metric) for each in criteria.criteria)
 
 
-def custom_time_limit_s(runs: int, timeout_ms: int) -> float:
+def compute_capped_custom_time_limit_s(runs: int, timeout_ms: int) -> float:
     """Return the time limit in seconds for this number of runs of custom code."""
     return min(runs * timeout_ms / 1_000, _MAX_CUSTOM_S)
 

@@ -47,7 +47,7 @@ async def find_own_upload_size(deps: Deps, reader: Principal, digest: str) -> in
     return found[digest].size if found else None
 
 
-async def add_data_problems(deps: Deps, consumer: Principal, body: Any, checked: Checked) -> Checked:
+async def check_data_uploads(deps: Deps, consumer: Principal, body: Any, checked: Checked) -> Checked:
     """Return the check with a problem for each file in `science.data` that the consumer has not uploaded.
 
     Files that are too large in total are a problem too. With any new problem the result has no submission and no quote.
@@ -94,7 +94,7 @@ async def check_submission_and_data(deps: Deps, consumer: Principal, body: Body)
     """
     is_large = body.size > _OFF_LOOP_BYTES
     checked = await asyncio.to_thread(deps.check, body.value) if is_large else deps.check(body.value)
-    return await add_data_problems(deps, consumer, body.value, checked)
+    return await check_data_uploads(deps, consumer, body.value, checked)
 
 
 async def validate_work(deps: Deps, consumer: Principal, body: Body) -> WorkValidation:

@@ -15,6 +15,8 @@ from typing import Any
 
 import re2
 
+from aex_governance.rules.injection.plain_text import InjectionSpan
+
 _RIGHT_TO_LEFT = r"[\x{0590}-\x{08FF}\x{FB1D}-\x{FDFF}\x{FE70}-\x{FEFC}\x{10800}-\x{10FFF}\x{1E800}-\x{1EFFF}]"
 _INVISIBLE = (
     r"\x{200B}-\x{200F}\x{2060}-\x{2065}\x{206A}-\x{206F}\x{FEFF}\x{180E}\x{034F}"
@@ -41,8 +43,8 @@ _FLAGS = {
 _CLOSING = {"\u202c": "\u202a\u202b", "\u2069": "\u2066\u2067\u2068"}
 
 
-def find_hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of each suspicious run of hidden characters in a text, kind by kind.
+def find_hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator[InjectionSpan]:
+    """Yield each suspicious run of hidden characters in a text, kind by kind.
 
     The text is as the agent wrote it, not normalised.
     """
@@ -52,32 +54,32 @@ def find_hidden_characters(text: str, thresholds: Mapping[str, Any]) -> Iterator
     joined = re2.compile(_ZERO_WIDTH).finditer(text)
     between = [found.span() for found in joined if not _LIGATURE.fullmatch(found.group())]
     if len(between) >= thresholds["min_zero_width"]:
-        yield from (("zero_width", *span) for span in between)
+        yield from (InjectionSpan("zero_width", *span) for span in between)
     stray = [found.span() for found in re2.compile(_SELECTORS).finditer(text) if _is_stray(found.group())]
     if len(stray) >= thresholds["min_stray_selectors"] or any(end - start > 2 for start, end in stray):
-        yield from (("variation_selectors", *span) for span in stray)
+        yield from (InjectionSpan("variation_selectors", *span) for span in stray)
     shortest = {"private_use": thresholds["min_private_run"]}
     for kind, pattern in _RUNS.items():
         for found in re2.compile(pattern).finditer(text):
             if len(found.group()) >= shortest.get(kind, 1) and found.group() not in _FLAGS:
-                yield kind, *found.span()
+                yield InjectionSpan(kind, *found.span())
 
 
-def _controls(text: str) -> Iterator[tuple[str, int, int]]:
+def _controls(text: str) -> Iterator[InjectionSpan]:
     """Yield embeddings and isolates that are not closed, or in text without right-to-left letters."""
     mixed = bool(re2.compile(_RIGHT_TO_LEFT).search(text))
     stack: list[tuple[str, int, int]] = []
     for found in _CONTROL.finditer(text):
         sign, (start, end) = found.group(), found.span()
         if not mixed:
-            yield "bidi_control", start, end
+            yield InjectionSpan("bidi_control", start, end)
         elif sign not in _CLOSING:
             stack.append((sign, start, end))
         elif stack and stack[-1][0] in _CLOSING[sign]:
             stack.pop()
         elif not _OVERRIDE.search(text, max(0, start - 200), start):
-            yield "bidi_control", start, end
-    yield from (("bidi_control", start, end) for _, start, end in stack)
+            yield InjectionSpan("bidi_control", start, end)
+    yield from (InjectionSpan("bidi_control", start, end) for _, start, end in stack)
 
 
 def _is_stray(found: str) -> bool:

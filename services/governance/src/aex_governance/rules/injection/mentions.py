@@ -59,7 +59,7 @@ class Mentions:
         index = bisect_right(self._quotations, offset, key=itemgetter(0)) - 1
         start, end, is_block = self._quotations[index] if index >= 0 else (0, 0, False)
         if offset >= end:
-            head = last_sentence(self._text[max(0, offset - _NEAR_BEFORE) : offset])
+            head = extract_unfinished_sentence(self._text[max(0, offset - _NEAR_BEFORE) : offset])
             if _starts_data(self._text, offset):
                 head += self._text[offset : offset + _NEAR_BEFORE].split("\n", maxsplit=1)[0]
             return bool(re2.compile(_TOPIC).search(head)) or self._is_listed(offset) or _is_speech(head[-40:])
@@ -73,7 +73,9 @@ class Mentions:
 
     def is_example(self, start: int, end: int) -> bool:
         """Return whether the sentence before or after the span says that it is an example."""
-        before = last_sentence(_FRAME.sub(" ", self._text[max(0, start - _NEAR_BEFORE) : start]).rstrip(" \n:"))
+        before = extract_unfinished_sentence(
+            _FRAME.sub(" ", self._text[max(0, start - _NEAR_BEFORE) : start]).rstrip(" \n:")
+        )
         after = _FRAME.sub(" ", self._text[end : end + _NEAR_BEFORE]).lstrip(" \t\n}]),.;")
         return any(
             len(sentence.split()) > 2 and (re2.compile(_TOPIC).search(sentence) or re2.compile(_SHOWS).search(sentence))
@@ -99,12 +101,12 @@ class Mentions:
         return False
 
 
-def last_sentence(before: str) -> str:
+def extract_unfinished_sentence(text: str) -> str:
     """Return the unfinished sentence at the end of a text: what follows the last end of a sentence."""
     start = 0
-    for match in SENTENCE_END.finditer(before, 0, max(0, len(before) - 1)):
+    for match in SENTENCE_END.finditer(text, 0, max(0, len(text) - 1)):
         start = match.end()
-    return before[start:]
+    return text[start:]
 
 
 def _is_speech(before: str) -> bool:

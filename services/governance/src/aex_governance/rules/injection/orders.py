@@ -18,7 +18,8 @@ from typing import Any
 import re2
 import yaml
 
-from aex_governance.rules.injection.mentions import SENTENCE_END, last_sentence
+from aex_governance.rules.injection.mentions import SENTENCE_END, extract_unfinished_sentence
+from aex_governance.rules.injection.plain_text import InjectionSpan
 
 _MAX_SENTENCE = 200
 _NEAR = 260
@@ -33,8 +34,8 @@ _ANCHORED = frozenset({"other_rules", "address"})
 _LEADING_MARKS = re.compile(r"^[\W_]+")
 
 
-def find_direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of each direct order to a grader in a normalised text, in linear time."""
+def find_direct_orders(text: str) -> Iterator[InjectionSpan]:
+    """Yield each direct order to a grader in a normalised text, in linear time."""
     for verbs, patterns in _languages():
         for match in verbs.finditer(text):
             start, end = match.span(match.lastindex)
@@ -43,9 +44,9 @@ def find_direct_orders(text: str) -> Iterator[tuple[str, int, int]]:
             rest = text[start : start + _MAX_SENTENCE]
             if stop := SENTENCE_END.search(rest):
                 rest = rest[: stop.start()]
-            texts = (lead, last_sentence(before.removesuffix(lead)), rest, before + rest)
+            texts = (lead, extract_unfinished_sentence(before.removesuffix(lead)), rest, before + rest)
             if found := _judge(_KINDS[match.lastindex - 1], patterns, *texts):
-                yield found, start - len(_LEADING_MARKS.sub("", lead)), max(end, start + len(rest))
+                yield InjectionSpan(found, start - len(_LEADING_MARKS.sub("", lead)), max(end, start + len(rest)))
 
 
 def _judge(kind: str, patterns: Mapping[str, Any], lead: str, head: str, rest: str, nearby: str) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import unescape
 from itertools import accumulate
+from typing import NamedTuple
 
 from aex_governance.text.normalization import confusable_skeleton, is_hidden
 
@@ -14,6 +15,17 @@ MAX_EXCERPT = 200
 _ESCAPE = re.compile(r"\\{1,4}(?:u[0-9a-fA-F]{4}|[nrt\"/])|&#x?[0-9a-fA-F]{1,6};|&(?:lt|gt|amp|quot|apos|nbsp);")
 _ESCAPED = {"n": "\n", "r": "\n", "t": " "}
 _FIXED = {"\r": " ", "\n": "\n", "\u2018": "'", "\u2019": "'", "\u02bc": "'"}
+
+
+class InjectionSpan(NamedTuple):
+    """Suspicious part of a text; offsets in code points."""
+
+    kind: str
+    """Kind of the suspicion, such as `chat_template`."""
+    start: int
+    """Offset of its first character."""
+    end: int
+    """Offset after its last character."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from typing import Final
 
 import re2
 
+from aex_governance.rules.injection.plain_text import InjectionSpan
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -97,14 +99,14 @@ _LINE = re.compile(
 _CODE = ("return", "=", "(", ",", "yield", "=>", "->", "[")
 
 
-def find_template_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of tokens of chat templates and tags of a grader's prompt."""
+def find_template_tokens(text: str) -> Iterator[InjectionSpan]:
+    """Yield tokens of chat templates and tags of a grader's prompt."""
     for match in re2.compile("|".join(f"(?:{token})" for token in _CHAT_TOKENS)).finditer(text):
-        yield "chat_template", *match.span()
+        yield InjectionSpan("chat_template", *match.span())
 
 
-def find_review_key_values(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of values given to keys of this platform's reviews.
+def find_review_key_values(text: str) -> Iterator[InjectionSpan]:
+    """Yield values given to keys of this platform's reviews.
 
     A sentence that lists other values too, such as a description of the key, is not reported.
     """
@@ -112,11 +114,11 @@ def find_review_key_values(text: str) -> Iterator[tuple[str, int, int]]:
         is_sentence = not set(":=<").intersection(match.group())
         line = text[match.start() : match.end() + 40].split("\n", maxsplit=1)[0]
         if not (is_sentence and re2.compile(_OTHER_VALUES).search(line)):
-            yield "verdict_keys", *match.span()
+            yield InjectionSpan("verdict_keys", *match.span())
 
 
-def find_verdict_objects(text: str, *, is_output: bool) -> Iterator[tuple[str, int, int]]:
-    """Yield kind, start and end of objects and lists of pairs that hold nothing but a passing verdict.
+def find_verdict_objects(text: str, *, is_output: bool) -> Iterator[InjectionSpan]:
+    """Yield objects and lists of pairs that hold nothing but a passing verdict.
 
     The module's description has the rules. `is_output` is true for the text of an output, false for reasoning and
     metadata.
@@ -132,11 +134,11 @@ def find_verdict_objects(text: str, *, is_output: bool) -> Iterator[tuple[str, i
         is_answer = is_object and (not before or before.endswith(("[", "{", ":", ",", "```", "```json")))
         is_planted = _praises(pairs) >= 3 if is_answer else _is_passing_verdict(pairs)
         if is_planted and (is_object or not before.endswith(_CODE)):
-            yield "verdict_object", start, end
+            yield InjectionSpan("verdict_object", start, end)
     for match in re2.compile(_LINES).finditer(text):
         pairs = _pairs(_LINE.findall(match.group()))
         if len(pairs) > 1 and _praises(pairs) >= (2 if any(map(_is_verdict_pair, pairs)) else 3):
-            yield "verdict_object", *match.span()
+            yield InjectionSpan("verdict_object", *match.span())
 
 
 def _pairs(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -142,7 +142,7 @@ class JournalVerifier:
         self._progress = progress
         self._watched = watched
 
-    async def verify_to(self, seq: int) -> None:
+    async def verify_batches_up_to(self, seq: int) -> None:
         """Verify the batches after the last verified one up to `seq`; add a finding for each defect."""
         async for group in prefetch(iterate_batch_groups(self._store, self.link.seq + 1, seq)):
             documents = [document for each in group if isinstance(each, StoredBatch) for document in each.documents]
@@ -158,8 +158,8 @@ class JournalVerifier:
 
     def _verify(self, stored: StoredBatch, originals: Originals) -> None:
         batch = stored.batch
-        for code, detail in find_chain_problems(self.link, batch):
-            self._findings.add_broken_link(batch.seq, code, detail)
+        for problem in find_chain_problems(self.link, batch):
+            self._findings.add_broken_link(batch.seq, problem.code, problem.detail)
         self.link = Link(batch.seq, batch.hash, batch.sealed_at)
         self.batches += 1
         if batch.seq in self._watched:
@@ -168,7 +168,7 @@ class JournalVerifier:
         for sealed, document in zip(batch.transactions, stored.documents, strict=True):
             self.transactions.add(sealed.id)
             origin = f"sealed in batch {batch.seq}"
-            transaction = check_transaction(self._findings, sealed, document, originals, origin, "transaction")
+            transaction = check_stored_transaction(self._findings, sealed, document, originals, origin, "transaction")
             if transaction is not None:
                 found.append(transaction)
                 record = record_of_transaction(transaction)
@@ -191,36 +191,36 @@ async def read_reversed_transactions(store: Store, documents: Iterable[Document 
     return {each: decode_or_none(TRANSACTIONS, document) for each, document in zip(ids, found, strict=True)}
 
 
-def check_transaction(
+def check_stored_transaction(
     findings: AuditFindings,
     sealed: SealedTransaction,
     document: Document | None,
     originals: Originals,
-    origin: str,
-    kind: Literal["transaction", "waiting"],
+    detail_start: str,
+    code_prefix: Literal["transaction", "waiting"],
 ) -> LedgerTransaction | None:
     """Compare a transaction's document with its journal entry, and add a finding for each defect.
 
-    The entry is in a batch or in an unsealed row. Returns the transaction if it can be decoded. `origin` begins each
-    detail, and `kind` the codes of findings.
+    The entry is in a batch or in an unsealed row. Returns the transaction if it can be decoded. `detail_start` begins
+    each detail, and `code_prefix` the codes of findings.
     """
     if document is None:
-        findings.add(f"{kind}_missing", sealed.id, f"{origin}, and not in the ledger any more")
+        findings.add(f"{code_prefix}_missing", sealed.id, f"{detail_start}, and not in the ledger any more")
         return None
     if sha256_hex(document.body) != sealed.digest:
-        code = "transaction_altered" if kind == "transaction" else "waiting_altered"
-        findings.add(code, sealed.id, f"{origin} with other contents than it has now")
+        code = "transaction_altered" if code_prefix == "transaction" else "waiting_altered"
+        findings.add(code, sealed.id, f"{detail_start} with other contents than it has now")
     transaction = decode_or_none(TRANSACTIONS, document)
     if transaction is None or transaction.id != sealed.id:
-        findings.add(f"{kind}_wrong", sealed.id, f"{origin}; the stored document is another record")
+        findings.add(f"{code_prefix}_wrong", sealed.id, f"{detail_start}; the stored document is another record")
         return None
     if not has_matching_index_fields(TRANSACTIONS, document, transaction):
-        code = "transaction_altered" if kind == "transaction" else "waiting_wrong"
-        findings.add(code, sealed.id, f"{origin}; its index fields are not its contents")
+        code = "transaction_altered" if code_prefix == "transaction" else "waiting_wrong"
+        findings.add(code, sealed.id, f"{detail_start}; its index fields are not its contents")
     original = id_of_reversed_transaction(transaction)
     not_reversed = find_reversal_mismatch(transaction, originals.get(original)) if original else None
     for problem in (*find_transaction_problems(transaction), *([not_reversed] if not_reversed else ())):
-        findings.add(f"{kind}_wrong", sealed.id, f"{origin}: {problem}")
+        findings.add(f"{code_prefix}_wrong", sealed.id, f"{detail_start}: {problem}")
     return transaction
 
 

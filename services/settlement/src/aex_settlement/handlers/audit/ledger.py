@@ -1,6 +1,7 @@
 """Audit of the ledger's records outside the journal: settlements, added and unsealed transactions."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from aex_models.settlement import LedgerTransaction, Settlement
 from aex_runtime.store.port import Document, Store, key_of
@@ -9,7 +10,7 @@ from aex_settlement.handlers.audit.journal import (
     JournalVerifier,
     Progress,
     StoredBatch,
-    check_transaction,
+    check_stored_transaction,
     iterate_batch_groups,
     read_reversed_transactions,
 )
@@ -114,7 +115,7 @@ def _settlement_problem(transaction: LedgerTransaction, document: Document | Non
     return None
 
 
-async def check_added_transactions(
+async def report_transactions_outside_journal(
     store: Store,
     findings: AuditFindings,
     verifier: JournalVerifier,
@@ -158,9 +159,18 @@ def _decode_row(document: Document) -> Unsealed | None:
     return row if row is not None and key_of(row.leader_id) == document.key else None
 
 
-async def check_unsealed_transactions(
+class UnsealedSummary(NamedTuple):
+    """Transactions that wait to be sealed."""
+
+    total: int
+    """Number of these transactions."""
+    first_ids: tuple[str, ...]
+    """Ids of the oldest transactions."""
+
+
+async def check_and_count_unsealed_transactions(
     store: Store, findings: AuditFindings, verifier: JournalVerifier
-) -> tuple[int, tuple[str, ...]]:
+) -> UnsealedSummary:
     """Check the transactions that wait to be sealed; return their number and the first ids.
 
     Adds a finding for each that is damaged, sealed already, or without its settlement.
@@ -175,7 +185,7 @@ async def check_unsealed_transactions(
         await _check_waiting(store, findings, verifier, waiting)
         count += rows.count(None) + len(waiting)
         listed += [each.id for each in waiting][: MAX_LISTED - len(listed)]
-    return count, tuple(listed)
+    return UnsealedSummary(count, tuple(listed))
 
 
 async def _check_waiting(
@@ -188,7 +198,7 @@ async def _check_waiting(
         if each.id in verifier.transactions:
             findings.add("waiting_wrong", each.id, "waits to be sealed, and is in a batch already")
             continue
-        transaction = check_transaction(findings, each, document, originals, "waits to be sealed", "waiting")
+        transaction = check_stored_transaction(findings, each, document, originals, "waits to be sealed", "waiting")
         if transaction is not None and record_of_transaction(transaction) is not None:
             checked.append(transaction)
     # Transaction and settlement were written in the same commit.

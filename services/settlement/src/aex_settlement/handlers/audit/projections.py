@@ -74,7 +74,7 @@ class ProjectionRecount:
             if self._is_unread(figure):
                 self._sums.add(figure.name, figure.values)
 
-    def begin_subtracting(self, generation: str) -> None:
+    def start_subtracting_stored_records(self, generation: str) -> None:
         """Start the subtraction of the stored records of this generation."""
         self._generation = generation
         self._read_keys = dict.fromkeys(KINDS[self.projection], _FIRST_KEY)
@@ -178,7 +178,7 @@ class ProjectionAudit:
     async def _subtract_stored(self, verifier: JournalVerifier, recount: ProjectionRecount) -> None:
         state = await self._advance(verifier, recount)
         if state is not None:
-            recount.begin_subtracting(state.generation)
+            recount.start_subtracting_stored_records(state.generation)
             for kind in KINDS[self.projection]:
                 await self._subtract_kind(verifier, recount, kind, state.generation)
 
@@ -222,7 +222,7 @@ class ProjectionAudit:
         state = await self._read_state()
         if state is not None:
             recount.until = max(recount.until, state.seq)
-            await verifier.verify_to(state.seq)
+            await verifier.verify_batches_up_to(state.seq)
             async for group in iterate_batch_groups(self._store, recount.seq + 1, state.seq):
                 for each in group:
                     if isinstance(each, StoredBatch):

@@ -19,9 +19,9 @@ from aex_runtime.store.port import Store
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.audit.journal import JournalVerifier, Progress, report_repeated_transactions
 from aex_settlement.handlers.audit.ledger import (
-    check_added_transactions,
-    check_unsealed_transactions,
+    check_and_count_unsealed_transactions,
     compare_settlements_with_ledger,
+    report_transactions_outside_journal,
 )
 from aex_settlement.handlers.audit.projections import ProjectionAudit
 from aex_settlement.repository.audited import find_last_batch_number, find_next_batch_number, has_ledger_records
@@ -92,7 +92,7 @@ class HeadCheck:
             self._add_finding(f"is missing, though batch {last} was sealed")
         elif head is None and not (self._known_seals or self._findings.total or await has_ledger_records(self._store)):
             raise NoLedger
-        await self._verifier.verify_to(head.seq if head else last)
+        await self._verifier.verify_batches_up_to(head.seq if head else last)
         link = self._verifier.link
         if head is not None and link.hash is not None and (head.hash, head.sealed_at) != (link.hash, link.sealed_at):
             self._add_finding(f"differs from batch {link.seq}")
@@ -103,7 +103,7 @@ class HeadCheck:
         """Verify the batches that were sealed since the last verification."""
         head = await self._read_head()
         if head is not None:
-            await self._verifier.verify_to(head.seq)
+            await self._verifier.verify_batches_up_to(head.seq)
 
     async def check_batches_beyond_head(self) -> None:
         """Add a finding for a batch after the head's, unless the head has moved there meanwhile."""
@@ -163,9 +163,9 @@ async def audit_ledger(deps: Deps, known_seals: Sequence[Seal], progress: Progre
             watermark = await each.compare_with_journal(verifier, head.verify_to_current_head)
             if watermark is not None:
                 report.projections[each.projection.value] = watermark
-    await check_added_transactions(store, findings, verifier, head.verify_to_current_head, progress)
+    await report_transactions_outside_journal(store, findings, verifier, head.verify_to_current_head, progress)
     await head.check_batches_beyond_head()
-    report.waiting, report.first_waiting = await check_unsealed_transactions(store, findings, verifier)
+    report.waiting, report.first_waiting = await check_and_count_unsealed_transactions(store, findings, verifier)
     report.settlements = await compare_settlements_with_ledger(store, findings, verifier, progress)
     await report_repeated_transactions(store, verifier, findings)
     report.batches, report.transactions = verifier.batches, verifier.transactions.count

@@ -47,7 +47,7 @@ async def read_watermark_or_initial(deps: Deps, projection: Projection) -> Water
     return Watermark(projection.value, first, stored=False)
 
 
-async def apply_fitting_batches(
+async def apply_batches_that_fit_one_transaction(
     deps: Deps, watermark: Watermark, batches: Sequence[SealedBatch], guard: Guard
 ) -> Watermark:
     """Apply as many of the next batches as fit into one transaction, and return the new watermark.
@@ -97,8 +97,8 @@ class JournalReader:
         self._store = store
         self._batches: dict[int, SealedBatch] = {}
 
-    async def read_batches_after(self, seq: int) -> list[SealedBatch]:
-        """Return batches after number `seq`, with about `AHEAD` transactions; an empty list at the end.
+    async def read_some_batches_after(self, seq: int) -> list[SealedBatch]:
+        """Return the next batches after number `seq`, with about `AHEAD` transactions; none at the end.
 
         Raises `BrokenJournal` when a batch or a transaction is missing or altered, `StoreUnavailable`.
         """
@@ -158,7 +158,9 @@ def _check_batch(expected_seq: int, batch: JournalBatch, previous_hash: str | No
         raise BrokenJournal(expected_seq, "it does not follow the batch before it")
 
 
-async def project_sealed(deps: Deps, guard: Guard = allow_without_lease, reader: JournalReader | None = None) -> int:
+async def apply_sealed_batches_to_projections(
+    deps: Deps, guard: Guard = allow_without_lease, reader: JournalReader | None = None
+) -> int:
     """Apply sealed batches until both projections are at the head, and return the number applied.
 
     Raises `BrokenJournal`, whose batch is not applied, `StoreUnavailable`, and errors of `guard`.
@@ -171,11 +173,13 @@ async def project_sealed(deps: Deps, guard: Guard = allow_without_lease, reader:
         watermarks = [await read_watermark_or_initial(deps, each) for each in Projection]
         while True:
             least = min(each.state.seq for each in watermarks)
-            batches = await journal.read_batches_after(least)
+            batches = await journal.read_some_batches_after(least)
             if not batches:
                 return
             watermarks = [
-                await apply_fitting_batches(deps, each, batches, guard) if each.state.seq == least else each
+                await apply_batches_that_fit_one_transaction(deps, each, batches, guard)
+                if each.state.seq == least
+                else each
                 for each in watermarks
             ]
             done = min(each.state.seq for each in watermarks)

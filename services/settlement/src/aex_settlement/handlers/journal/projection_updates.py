@@ -27,7 +27,7 @@ from aex_settlement.rules.account_books import (
 )
 from aex_settlement.rules.batching import MAX_ENTRIES_BYTES, MAX_WRITES, STATE_WRITES, max_entry_bytes
 from aex_settlement.rules.projections import DaySums, Projection
-from aex_settlement.rules.rollups import Group, add_changes, compute_rollup_changes, update_rollup
+from aex_settlement.rules.rollups import Group, add_changes, build_updated_rollup, compute_rollup_changes
 
 M = TypeVar("M", bound=BaseModel)
 _YIELD_AFTER_ROLLUPS = 10
@@ -71,7 +71,7 @@ class RollupsDraft:
 
         def update(item: tuple[str, Group]) -> DocumentWrite:
             key, group = item
-            return _write(ROLLUPS, key, update_rollup(generation, group, rollups.get(key), self._changes[group]))
+            return _write(ROLLUPS, key, build_updated_rollup(generation, group, rollups.get(key), self._changes[group]))
 
         return await map_yielding(update, keys.items(), _YIELD_AFTER_ROLLUPS)
 

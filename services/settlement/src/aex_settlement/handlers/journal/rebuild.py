@@ -11,7 +11,7 @@ from aex_runtime.store.port import Query, Store, Transaction
 from aex_runtime.store.table import Reader
 from aex_settlement.deps import Deps
 from aex_settlement.handlers.journal.concurrency import ConcurrentUpdate, retry_on_conflict
-from aex_settlement.handlers.journal.project import JournalReader, Watermark, apply_fitting_batches
+from aex_settlement.handlers.journal.project import JournalReader, Watermark, apply_batches_that_fit_one_transaction
 from aex_settlement.repository.journal import read_journal_head
 from aex_settlement.repository.pages import iterate_pages
 from aex_settlement.repository.projections import (
@@ -115,10 +115,12 @@ class _ProjectionBuild:
     async def write_documents(self, generation: Watermark) -> Watermark:
         """Apply all sealed batches to the new generation."""
         reader = JournalReader(self.deps.store)
-        while batches := await reader.read_batches_after(generation.state.seq):
+        while batches := await reader.read_some_batches_after(generation.state.seq):
             await self.lease.handle.renew_if_due()
             before = generation.state.seq
-            generation = await apply_fitting_batches(self.deps, generation, batches, self.lease.handle.require_lease)
+            generation = await apply_batches_that_fit_one_transaction(
+                self.deps, generation, batches, self.lease.handle.require_lease
+            )
             reader.drop_cached_up_to(generation.state.seq)
             self.report_applied(generation.state.seq - before)
         return generation

@@ -48,7 +48,7 @@ class SealerState:
     """Reason by id for each transaction that could not be sealed in the last run."""
 
 
-async def seal_unsealed(
+async def seal_unsealed_transactions(
     deps: Deps,
     guard: Guard = allow_without_lease,
     state: SealerState | None = None,
