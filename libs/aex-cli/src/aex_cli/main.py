@@ -58,7 +58,10 @@ def build_app() -> typer.Typer:
 
 
 def run_command_line(arguments: list[str]) -> int:
-    """Run `aex` with these arguments and return its exit code. Errors are printed, not raised."""
+    """Run `aex` with these arguments, print any error, and return the exit code.
+
+    Raises `BrokenPipeError`.
+    """
     command = typer.main.get_command(build_app())
     return run_and_report_errors(lambda: command.main(arguments, prog_name="aex", standalone_mode=False))
 

@@ -42,7 +42,7 @@ class StartedPool(JobRunner, Protocol):
     """Pool of confined workers that has to be started."""
 
     async def start(self) -> None:
-        """Start the workers. Raises `WorkersUnavailable` if no worker can be started."""
+        """Start all workers. Raises `WorkersUnavailable` if any of them cannot be started."""
 
     async def close(self) -> None:
         """Stop the workers."""

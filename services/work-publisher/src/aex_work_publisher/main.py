@@ -7,7 +7,7 @@ from opentelemetry.trace import TracerProvider
 
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import InvalidConfig
-from aex_outcomes.lifecycle.registry import list_verifier_names
+from aex_outcomes.lifecycle.registry import list_enabled_verifier_names
 from aex_outcomes.submission import Appraisals, check_submission
 from aex_runtime.http.app import build_app
 from aex_runtime.service import Backends, assemble
@@ -33,7 +33,7 @@ def create_app(
     parts = assemble(SERVICE, chosen, backends, tracers)
     with as_bad_configuration("AEX_OUTCOME_CONFIG", InvalidConfig):
         catalog = Catalog.from_config_file(chosen.outcome_config)  # as verification does: the same metrics
-        verifiers = list_verifier_names(catalog.config)  # and the same verifiers, though none of their code
+        verifiers = list_enabled_verifier_names(catalog.config)  # and the same verifiers, though none of their code
         catalog.check_domains()  # one that cannot be used stops the service, not the first work that names it
     checked = partial(
         check_submission,

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from aex_outcomes.config import InvalidConfig, parse_config
-from aex_outcomes.lifecycle.registry import UnknownVerifier, VerifierRegistry, list_verifier_names, load_verifier
+from aex_outcomes.lifecycle.registry import (
+    UnknownVerifier,
+    VerifierRegistry,
+    list_enabled_verifier_names,
+    load_verifier,
+)
 
 HERE = "tests.libs.outcomes.lifecycle"
 SAMPLES = f"{HERE}.named_samples"
@@ -63,7 +68,7 @@ def test_a_package_offers_a_verifier_and_a_section_changes_it_or_switches_it_off
     other = verifiers(tone=f"{SAMPLES}:verify_alone", house={"path": "length"})
     assert other.names == ("house", "length", "tone")
     assert other.modules == (SAMPLES,)
-    assert list_verifier_names(parse_config({"verifiers": {"length": {"enabled": False}}})) == ("tone",)
+    assert list_enabled_verifier_names(parse_config({"verifiers": {"length": {"enabled": False}}})) == ("tone",)
 
 
 def test_of_two_packages_that_offer_one_name_none_is_guessed(offering: Path) -> None:
@@ -79,7 +84,7 @@ def test_names_are_known_without_importing_what_they_name() -> None:
     config = parse_config(
         {"verifiers": {"b": "nowhere.at.all:f", "a": f"{HERE}.leaving_on_import:f", "c": {"enabled": False}, "d": {}}}
     )
-    assert list_verifier_names(config) == ("a", "b", "d")
+    assert list_enabled_verifier_names(config) == ("a", "b", "d")
 
 
 @pytest.mark.parametrize(

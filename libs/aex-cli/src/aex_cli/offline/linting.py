@@ -18,7 +18,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.extractors.text_quality import read_references
-from aex_outcomes.lifecycle.registry import list_verifier_names
+from aex_outcomes.lifecycle.registry import list_enabled_verifier_names
 from aex_outcomes.linter import lint
 from aex_outcomes.submission import check_submission
 from aex_runtime.commandline import print_error
@@ -110,7 +110,7 @@ def _known_verifiers(work: Mapping[str, Any], catalog: Catalog, *, only_known_ve
 
     Unless `only_known_verifiers`, this includes an unknown verifier of the work, and a note is printed.
     """
-    registered = list_verifier_names(catalog.config)
+    registered = list_enabled_verifier_names(catalog.config)
     verification = work.get("verification")
     name = verification.get("verifier") if isinstance(verification, Mapping) else None
     if only_known_verifiers or not isinstance(name, str) or name in registered:

@@ -59,7 +59,7 @@ def build_claim_rows(science: ScienceResult) -> list[tuple[str, ...]]:
 def describe_science_findings(science: ScienceResult) -> Iterator[tuple[str, str]]:
     """Yield a label and a text for each finding of the science gate, except mismatches of claims.
 
-    `build_claim_rows` returns the mismatches. Texts may hold line breaks and control characters from agents.
+    `build_claim_rows` has the mismatches among its rows. Texts may hold line breaks and control characters from agents.
     """
     for reason in science.reasons:
         if reason.code not in {"value_mismatch", "domain_violation"}:

@@ -1,4 +1,4 @@
-"""Settings of a worker, and the errors that end a job without a result."""
+"""Settings of a worker, and the errors of a worker pool."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ class Setup:
 
 
 class ConfinementError(Exception):
-    """Base class of the errors of `WorkerPool.run`."""
+    """Base class of the errors of a worker pool."""
 
 
 class JobTimeout(ConfinementError):
@@ -81,7 +81,7 @@ class PoolClosed(ConfinementError):
 
 
 class WorkersUnavailable(ConfinementError):
-    """Error of a pool in which no worker could be started; the message gives the reason."""
+    """Error of a pool of which a worker could not be started; the message gives the reason."""
 
 
 class JobNotAllowed(ConfinementError, ValueError):

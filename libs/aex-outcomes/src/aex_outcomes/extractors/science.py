@@ -94,7 +94,10 @@ class ScienceExtractor:
         self.domains_folder = None if domains_folder is None else Path(domains_folder)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return the metrics that have a result. Raises `PlatformFault` if the work has no `science`."""
+        """Return the metrics in the science gate's result, which `metadata` holds; the output is not read.
+
+        Raises `PlatformFault` if the work has no `science`.
+        """
         found = read_science_result(metadata)
         return {**_range_metrics(found), **_data_metrics(found), **_review_metrics(found)}
 

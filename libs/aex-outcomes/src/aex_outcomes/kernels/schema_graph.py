@@ -45,7 +45,7 @@ class Subschema:
 
     @property
     def same_instance_targets(self) -> tuple[int, ...]:
-        """Return the numbers of the subschemas that may apply to the same instance."""
+        """Return the numbers of the subschemas that this one may apply to its own instance."""
         return self.applicators + tuple(chain.from_iterable(self.references))
 
     @property

@@ -156,7 +156,10 @@ def _is_open(output_type: Any) -> bool:
 
 
 def _bound_problem(problem: Problem) -> Problem:
-    """Return the problem with its texts cut, and without the quotation of the output in a union's message."""
+    """Return the problem with its texts truncated.
+
+    The message about an unknown union tag quotes the output; the quotation is removed.
+    """
     message = problem.message
     if problem.code == "union_tag_invalid":
         message = f"Input tag does not match any of the {_TAGS}{message.rpartition(_TAGS)[2]}"

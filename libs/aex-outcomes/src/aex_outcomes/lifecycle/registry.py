@@ -47,7 +47,7 @@ class VerifierRegistry:
     def import_enabled(cls, config: OutcomeConfig) -> "VerifierRegistry":
         """Import and check all enabled verifiers. Raises `InvalidConfig` with the problems of all of them."""
         loaded, problems = {}, []
-        for name in list_verifier_names(config):
+        for name in list_enabled_verifier_names(config):
             try:
                 loaded[name] = load_verifier(config, name)
             except InvalidConfig as error:
@@ -67,7 +67,7 @@ class VerifierRegistry:
         return tuple(sorted({each.module for each in self.by_name.values()}))
 
 
-def list_verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
+def list_enabled_verifier_names(config: OutcomeConfig) -> tuple[str, ...]:
     """Return the names of all enabled verifiers, sorted, without importing them.
 
     They include configured verifiers whose package is not installed; `VerifierRegistry.import_enabled` reports those.
@@ -81,7 +81,7 @@ def load_verifier(config: OutcomeConfig, name: str) -> LoadedVerifier:
 
     Raises `UnknownVerifier`, and `InvalidConfig` with the key path `verifiers.NAME` and the fix.
     """
-    known = list_verifier_names(config)
+    known = list_enabled_verifier_names(config)
     if name not in known:
         raise UnknownVerifier(name, known)
     section, path = config.verifiers.get(name, VerifierConfig()), f"verifiers.{name}"

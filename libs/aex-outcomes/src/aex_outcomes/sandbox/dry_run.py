@@ -70,7 +70,7 @@ def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
 async def collect_dry_run_findings(
     payload: Mapping[str, Any], engine: VerificationEngine, sandbox: Sandbox
 ) -> dict[str, Any]:
-    """Do the work of `dry_run` with a given engine and sandbox, and return its result."""
+    """Run the custom metrics with this engine and sandbox; return what `dry_run` returns."""
     metrics, evaluation = payload.get(CUSTOM_METRICS) or [], payload.get("evaluation") or {}
     work_input, criteria_json = payload.get("input") or {}, payload.get("success_criteria")
     criteria = None if criteria_json is None else SuccessCriteria.model_validate(criteria_json)

@@ -74,8 +74,8 @@ class GroupPlan:
     """Statistics of single groups."""
 
 
-def list_first_measured_columns(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
-    """Return the first ten columns of which a statistic over all rows, or of one group, is requested."""
+def list_columns_to_check_for_mixing(specs: Sequence[StatisticSpec], claims: Sequence[GroupClaim]) -> tuple[str, ...]:
+    """Return at most ten columns with statistics over all rows or of a group, to check for mixed groups."""
     every = [*(each for each in specs if _is_over_all(each)), *(each.base for each in claims)]
     return tuple(dict.fromkeys(each.column for each in every if each.column))[:_MAX_MEASURED]
 
@@ -120,7 +120,7 @@ def plan_group_statistics(
 
     `claims`: result of `find_group_claims`.
     """
-    measured = list_first_measured_columns(specs, claims)
+    measured = list_columns_to_check_for_mixing(specs, claims)
     found = dict(_summaries(table, measured))
     over = {name: [each for each in specs if each.column == name and _is_over_all(each)] for name in measured}
     findings = list(_findings(file, found, over, policy))

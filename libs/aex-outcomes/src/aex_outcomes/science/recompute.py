@@ -21,7 +21,7 @@ from aex_outcomes.science.mixed_statistics import (
     MixingPolicy,
     build_mixing_problem,
     find_group_claims,
-    list_first_measured_columns,
+    list_columns_to_check_for_mixing,
     plan_group_statistics,
 )
 from aex_outcomes.science.reconcile import RoundingScale
@@ -141,7 +141,7 @@ def _compute_from_file(
 ) -> Iterator[tuple[StatisticSpec, ComputedStatistic | DataProblem]]:
     """Yield the result of each statistic, then of those of single groups; add findings to `mixed`."""
     claims = find_group_claims(mixing, file, specs)
-    measured = list_first_measured_columns(specs, claims)
+    measured = list_columns_to_check_for_mixing(specs, claims)
     columns = {*measured, *(name for spec in specs for name in spec.needed_columns)}
     texts = {each.column for spec in specs for each in spec.filters if not is_numeric_filter(each)}
     texts |= {spec.column for spec in specs if spec.stat is Statistic.N_UNIQUE and spec.column}

@@ -1,4 +1,4 @@
-"""Check of a submitted work, and of the parts of it that a trial verification has."""
+"""Checks of a submitted work, and of a trial verification, which has only some of its fields."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

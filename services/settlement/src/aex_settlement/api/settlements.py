@@ -84,7 +84,7 @@ def add_settlement_routes(router: APIRouter, deps: Deps) -> None:
         return render_settlement(await read_settlement(deps, reader, contract_id), reader)
 
 
-def add_correction_routes(router: APIRouter, deps: Deps) -> None:
+def add_reversal_route(router: APIRouter, deps: Deps) -> None:
     """Add the route `/settlements/{contract_id}/reversals`."""
 
     @router.post("/settlements/{contract_id}/reversals", status_code=201)

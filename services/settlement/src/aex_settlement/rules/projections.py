@@ -41,7 +41,7 @@ class ProjectionState(Frozen):
 
 
 class Generation(Frozen):
-    """Generation that a rebuild began, listed so that a later rebuild can delete it."""
+    """Record of a generation that a rebuild began or replaced, so that a later rebuild can delete it."""
 
     projection: Projection
     generation: str

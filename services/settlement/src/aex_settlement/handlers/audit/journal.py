@@ -225,7 +225,10 @@ def check_stored_transaction(
 
 
 async def report_repeated_transactions(store: Store, verifier: JournalVerifier, findings: AuditFindings) -> None:
-    """Add a finding for each transaction that the journal holds more than once; reads the journal again."""
+    """Add a finding for each repetition of a transaction in the journal.
+
+    Reads the journal again if there is one.
+    """
     repeated = verifier.transactions.find_repeated_hashes()
     if not repeated:
         return

@@ -55,11 +55,12 @@ async def seal_unsealed_transactions(
     reader: JournalReader | None = None,
     limit: int | None = None,
 ) -> int:
-    """Seal unsealed transactions, oldest first, and return their number.
+    """Seal unsealed transactions, oldest first, and return how many were sealed.
 
-    All are sealed, or about `limit` of them. Transactions that were committed together are sealed together. The first
-    run of a ledger seals an empty batch, so that there is always a sealed instant. A row with a missing or altered
-    transaction is logged with an alarm and stays unsealed. `reader` caches sealed batches for the projections.
+    With `limit`, stop after the page of rows that reaches it. Transactions that were committed together are sealed
+    together. The first run of a ledger seals an empty batch, so that there is always a sealed instant. A row with a
+    missing or altered transaction stays unsealed; each new reason is logged once, with an alarm. `reader` caches sealed
+    batches for the projections.
 
     Raises `BrokenJournal` when earlier batches are missing, `StoreUnavailable`, and errors of `guard`.
     """
