@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aex_models.domains import Domain, ValueRange
 from aex_models.examination import MIXED_GROUPS, GroupSummary, MixedGroups, MixingRule
 from aex_models.statistics import Filter, FilterOp
+from aex_outcomes.engine.criteria import is_within
 from aex_outcomes.formatting import format_value, truncate
 from aex_outcomes.science.domains.quantities import index_quantities_by_name, normalize_quantity_name
 
@@ -48,7 +49,7 @@ def find_mixing_rule(groups: Sequence[Group], bounds: ValueRange | None) -> Mixi
     By range: the medians of some groups are within `bounds`, the range of the quantity, and others are not. By spread:
     two medians differ by more than `pooled_standard_deviation`.
     """
-    if len({is_within(each.median, bounds) for each in groups}) > 1:
+    if len({_is_in_range(each.median, bounds) for each in groups}) > 1:
         return MixingRule.RANGE
     medians = [each.median for each in groups]
     return MixingRule.SPREAD if max(medians) - min(medians) > pooled_standard_deviation(groups) else None
@@ -63,11 +64,8 @@ def pooled_standard_deviation(groups: Sequence[Group]) -> float:
     return largest * math.sqrt(sum(shares) / sum(each.n - 1 for each in groups))
 
 
-def is_within(value: float, bounds: ValueRange | None) -> bool:
-    """Return True if the value is within the range, or there is none."""
-    if bounds is None:
-        return True
-    return (bounds.min is None or value >= bounds.min) and (bounds.max is None or value <= bounds.max)
+def _is_in_range(value: float, value_range: ValueRange | None) -> bool:
+    return value_range is None or is_within(value, (value_range.min, value_range.max))
 
 
 def find_range_of_column(column: str, domain: Domain | None) -> ValueRange | None:
@@ -93,7 +91,7 @@ def build_mixing_finding(
 
     The filter keeps the largest group whose median is within `bounds`; if none is, the largest group.
     """
-    kept = max((each for each in groups if is_within(each.median, bounds)), key=lambda each: each.n, default=None)
+    kept = max((each for each in groups if _is_in_range(each.median, bounds)), key=lambda each: each.n, default=None)
     kept = kept or max(groups, key=lambda each: each.n)
     return MixedGroups(
         rule=rule,

@@ -64,7 +64,7 @@ class LongStrings:
         """Keep the long strings of a JSON text and return the text with placeholders for them."""
         pieces, position = list[bytes](), 0
         for start, end in _long_strings(body):
-            pieces += [body[position:start], self._placeholder(len(self._strings))]
+            pieces += [body[position:start], self._build_placeholder(len(self._strings))]
             self._strings.append(memoryview(body)[start:end])
             position = end
         return b"".join((*pieces, body[position:])) if pieces else body
@@ -85,10 +85,10 @@ class LongStrings:
     def free_unused(self, numbers: range, content: bytes) -> None:
         """Free the memory of the strings with these numbers, unless the JSON text has their placeholders."""
         for number in numbers:
-            if self._placeholder(number) not in content:
+            if self._build_placeholder(number) not in content:
                 self._strings[number] = memoryview(b"")
 
-    def _placeholder(self, number: int) -> bytes:
+    def _build_placeholder(self, number: int) -> bytes:
         return f'"{self._token}{number:0{_NUMBER_DIGITS}}"'.encode()
 
     def _pieces(self, content: bytes) -> Iterator[bytes | memoryview]:
