@@ -13,6 +13,8 @@ from aex_models import evaluation
 from aex_models import events as e
 from aex_models import examination as ex
 from aex_models import governance as g
+from aex_models import grader_data as gd
+from aex_models import hidden_tests as ht
 from aex_models import outcome as o
 from aex_models import results as r
 from aex_models import science as sci
@@ -67,11 +69,24 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     w.WorkValidation: _row(consumer="valid problems warnings quote"),
     w.Budget: _row("max_cpc max_cpa_total max_penalty_total base_policy currency"),
     w.VerificationPolicy: _row("max_attempts feedback verifier deadline_s"),
-    evaluation.Evaluation: _row(
-        consumer="reference ground_truth required_keywords pattern output_schema required_fields custom_metrics"
-    ),
+    evaluation.Evaluation: _row(consumer=" ".join(evaluation.Evaluation.model_fields)),
+    evaluation.NamedData: _row(consumer=" ".join(evaluation.NamedData.model_fields)),
     evaluation.GroundTruth: _row(consumer="label id"),
     evaluation.CustomMetric: _row(consumer="name code"),
+    gd.NumericAnswer: _row(consumer="value abs_tol rel_tol units at"),
+    gd.ChoiceAnswer: _row(consumer="correct options at"),
+    gd.ExpectedRecords: _row(consumer="items fields key at"),
+    gd.NumberComparator: _row(consumer="number"),
+    gd.NumberTolerance: _row(consumer="abs rel"),
+    gd.DateComparator: _row(consumer="date"),
+    gd.FuzzyComparator: _row(consumer="fuzzy"),
+    gd.ExpectedRanking: _row(consumer="relevance k at"),
+    gd.Target: _row(consumer="value id"),
+    gd.SqlTask: _row(consumer="tables expected ordered names float_tol at"),
+    gd.SqlTable: _row(consumer="columns rows"),
+    gd.SqlResult: _row(consumer="query columns rows"),
+    ht.HiddenTests: _row(consumer=" ".join(ht.HiddenTests.model_fields)),
+    ht.IoCase: _row(consumer="stdin stdout match"),
     w.EvaluationRef: _row(service="digest size"),
     w.LintWarning: _row(consumer="code path message suggestion", service="code path message suggestion"),
     w.Problem: _row("path code message"),
@@ -95,7 +110,9 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     d.Recipe: _row(" ".join(d.Recipe.model_fields)),
     d.SanityCheck: _row(" ".join(d.SanityCheck.model_fields)),
     d.DomainGuess: _row("domain scores"),
-    cat.MetricEntry: _row("name description unit range direction provenance metric_types needs requires secret"),
+    cat.MetricEntry: _row(
+        "name description unit range direction provenance metric_types needs requires secret at cost named"
+    ),
     # contracts
     c.Award: _row("contract_id work_id consumer agent_id cpc_rate terms deadline awarded_at"),
     c.Terms: _row("cpc_rate max_cpa_total max_penalty_total base_policy currency fee_rate"),
@@ -121,7 +138,9 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     # results
     r.VerificationResult: _row(
         "verification_id contract_id verdict success metrics provenance criterion_results weighted_score bonus "
-        "penalty science governance governance_flags candidate_hash engine_version verified_at"
+        "penalty science governance governance_flags candidate_hash engine_version verified_at",
+        consumer="details",
+        operator="details",
     ),
     r.CriterionResult: _row(
         "metric metric_type value criterion threshold comparison met required weight bonus penalty error provenance",

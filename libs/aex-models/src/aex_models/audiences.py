@@ -153,7 +153,7 @@ _UNPAID = {
     "ContractEvent": frozenset({"message"}),
     "Attempt": frozenset({"candidate", "result", "feedback", "candidate_hash", "output_hash"}),
     "OutcomeRecord": frozenset({"final_result", "execution_metadata"}),
-    "VerificationResult": frozenset({"metrics", "provenance", "candidate_hash"}),
+    "VerificationResult": frozenset({"metrics", "provenance", "details", "candidate_hash"}),
     "CriterionResult": frozenset({"value", "error", "provenance"}),
     "CostLine": frozenset({"value"}),
     "ScienceResult": frozenset(ScienceResult.model_fields) - {"passed", "reasons"},

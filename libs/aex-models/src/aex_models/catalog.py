@@ -37,6 +37,15 @@ class Requirement(StrEnum):
     """The check `peer_review` in the work's `science.checks`."""
 
 
+class Cost(StrEnum):
+    """The processor time that a metric takes."""
+
+    CHEAP = "cheap"
+    """Milliseconds."""
+    SLOW = "slow"
+    """Up to minutes; a candidate waits for a slot of slow grading."""
+
+
 class MetricEntry(Frozen):
     """A metric that success criteria may name."""
 
@@ -57,3 +66,8 @@ class MetricEntry(Frozen):
     """Further requirements on the work or the installation."""
     secret: bool = False
     """True if the value is computed from evaluation data."""
+    at: str | None = None
+    """JSON pointer to the part of the output that is measured; None if the metric reads no such part."""
+    cost: Cost = Cost.CHEAP
+    named: bool = False
+    """True if METRIC.NAME is this metric over `evaluation.named.NAME`."""

@@ -7,6 +7,17 @@ from pydantic_core import PydanticCustomError
 
 from aex_models.criteria import MetricName
 from aex_models.frozen import Frozen, StrictBool, StrictInt
+from aex_models.grader_data import (
+    ChoiceAnswer,
+    ExpectedRanking,
+    ExpectedRecords,
+    JsonPointer,
+    Number,
+    NumericAnswer,
+    SqlTask,
+    Target,
+)
+from aex_models.hidden_tests import HiddenTests
 from aex_models.thresholds import MAX_TERM_LENGTH, MAX_TERMS
 
 
@@ -28,13 +39,14 @@ class GroundTruth(Frozen):
     """Id by which predictions are matched, if every item and every prediction has one."""
 
 
+DataName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
 TermList = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_TERM_LENGTH)]], Field(min_length=1, max_length=MAX_TERMS)
 ]
 
 
-class Evaluation(Frozen):
-    """The consumer's secret evaluation data, such as references and true labels. Agents never see them."""
+class GraderData(Frozen):
+    """The evaluation data that graders read, as a whole work's data and as named data."""
 
     reference: (
         Annotated[str, Field(min_length=1)]
@@ -52,8 +64,18 @@ class Evaluation(Frozen):
     """A JSON Schema for the output."""
     required_fields: TermList | None = None
     """Keys of the output, or JSON pointers into it, that must be present."""
-    custom_metrics: tuple[CustomMetric, ...] = ()
-    """Metrics that the consumer's own code computes, 20 at most."""
+    numeric: NumericAnswer | None = None
+    """Expected number, for `numeric_match`."""
+    choice: ChoiceAnswer | None = None
+    """Correct options, for `choice_match`."""
+    records: ExpectedRecords | None = None
+    """Expected records, for the metrics of extraction."""
+    ranking: ExpectedRanking | None = None
+    """Relevance of items, for the metrics of ranking."""
+    targets: Annotated[list[Target | Number], Field(min_length=1)] | None = None
+    """True numbers, for the metrics of regression."""
+    sql: SqlTask | None = None
+    """Tables and expected result of a query, for `sql_result_match`."""
 
     @field_validator("required_keywords", "required_fields")
     @classmethod
@@ -63,5 +85,25 @@ class Evaluation(Frozen):
         return terms
 
 
+class NamedData(GraderData):
+    """The evaluation data of one part of the output, under a name."""
+
+    at: JsonPointer | None = None
+    """Location of that part in the output, which replaces the metric's own."""
+
+
+class Evaluation(GraderData):
+    """The consumer's secret evaluation data, such as references and true labels. Agents never see them."""
+
+    custom_metrics: tuple[CustomMetric, ...] = ()
+    """Metrics that the consumer's own code computes, 20 at most."""
+    tests: HiddenTests | None = None
+    """Tests that run against the agent's program."""
+    named: Annotated[dict[DataName, NamedData], Field(max_length=20)] = {}
+    """Data for the metrics METRIC.NAME, by NAME."""
+
+
 EVALUATION_KEYS = frozenset(Evaluation.model_fields)
-"""Names of evaluation data. `input` may not contain them as keys, because agents read it."""
+"""Names of evaluation data."""
+KEYS_ALLOWED_IN_INPUT = frozenset({"numeric", "choice", "records", "ranking", "targets", "tests", "sql", "named"})
+"""Names of evaluation data that `input` may contain as keys, if the work's evaluation data do not."""

@@ -84,6 +84,8 @@ class VerificationResult(Frozen):
     metrics: dict[str, bool | float | int] = {}
     provenance: dict[str, Provenance] = {}
     criterion_results: tuple[CriterionResult, ...] = ()
+    details: dict[str, Any] = {}
+    """Further figures by metric, such as the result of each hidden test; at most 64 kB as JSON."""
     weighted_score: float
     bonus: Money = ZERO
     """Verified bonus, before the budget's caps."""

@@ -15,10 +15,10 @@ from aex_models.statistics import StatisticSpec
 from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
 from aex_outcomes.extractors.catalog_entries import list_catalog_entries
-from aex_outcomes.extractors.custom import CustomExtractor, parse_code_name
+from aex_outcomes.extractors.custom import CustomExtractor
 from aex_outcomes.extractors.loading import load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
-from aex_outcomes.metric_names import ANY_NAME, ANY_STATISTIC, build_statistic_entries, parse_statistic_name
+from aex_outcomes.metric_names import ANY_STATISTIC, MetricSources, build_statistic_entries
 from aex_outcomes.sandbox.port import Sandbox
 from aex_outcomes.version import ENGINE_VERSION
 
@@ -35,8 +35,6 @@ __all__ = [
     "supplied_evaluation",
 ]
 
-_OPEN = {ANY_NAME: parse_code_name, ANY_STATISTIC: parse_statistic_name}
-"""Entries that stand for many metrics, each with the function that recognises their names."""
 SCIENCE = "science"
 """Section of the extractor for scientific verification; its `config` has `domains_folder`."""
 
@@ -94,6 +92,7 @@ class Catalog:
                     raise InvalidConfig([(f"extractors.{section}", problem)])
                 entries[entry.name] = entry
                 sources[entry.name] = section
+                sources.named |= {entry.name} if entry.named else set()
         return cls(loaded, entries, sources, settings.verification.max_criteria_per_task, settings)
 
     @classmethod
@@ -120,11 +119,14 @@ class Catalog:
         return tuple(self.by_name[name] for name in sorted(self.by_name))
 
     def entry(self, metric: str) -> MetricEntry:
-        """Return the entry of a metric, also of a `custom.NAME` or `stat.NAME`. Raises `UnknownMetric`."""
+        """Return the entry of a metric, also of a `custom.NAME`, `stat.NAME` or METRIC.NAME.
+
+        Raises `UnknownMetric`.
+        """
         if metric in self.by_name:
             return self.by_name[metric]
         if metric in self.sources:
-            return self.by_name[find_catalog_name(metric)].model_copy(update={"name": metric})
+            return self.by_name[self.sources.find_catalog_name(metric)].model_copy(update={"name": metric})
         raise UnknownMetric(metric)
 
     def with_statistics(self, specs: Sequence[StatisticSpec]) -> "Catalog":
@@ -174,7 +176,10 @@ class Catalog:
                 raise InvalidMetricType(entry)
 
     def required_evaluation_keys(self, criterion: SuccessCriterion) -> tuple[str, ...]:
-        """Return the keys of `evaluation` that the criterion needs and its own threshold does not supply."""
+        """Return the keys of evaluation data that the criterion needs and its own threshold does not supply.
+
+        They are keys of `evaluation.named.NAME` for a METRIC.NAME, else of `evaluation`.
+        """
         supplied = supplied_evaluation(criterion)
         return tuple(key for key in self.entry(criterion.metric).needs if key not in supplied)
 
@@ -201,24 +206,6 @@ class Catalog:
             parts.append([section, type(extractor).__qualname__, version, {**settings.config, **bounds}])
         fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
         return f"{ENGINE_VERSION}+{fingerprint[:12]}"
-
-
-class MetricSources(dict[str, str]):
-    """Mapping from metric to its extractor's section; every `custom.NAME` and `stat.NAME` is a key, too."""
-
-    def __contains__(self, metric: object) -> bool:
-        return isinstance(metric, str) and super().__contains__(find_catalog_name(metric))
-
-    def __missing__(self, metric: str) -> str:
-        listed = find_catalog_name(metric)
-        if listed == metric:
-            raise KeyError(metric)
-        return self[listed]
-
-
-def find_catalog_name(metric: str) -> str:
-    """Return the name of the metric's entry: `custom.*` or `stat.*` for a work's own metric, else itself."""
-    return next((name for name, named in _OPEN.items() if named(metric) is not None), metric)
 
 
 def is_absent(value: Any) -> bool:

@@ -6,7 +6,7 @@ from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
 from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Provenance
 from aex_outcomes.engine.criteria import evaluate_criterion
-from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.extraction_plan import Reading
 from tests.libs.outcomes.engine.builders import entry
 
 

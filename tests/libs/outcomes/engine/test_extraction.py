@@ -10,7 +10,8 @@ from aex_models.examination import Fault
 from aex_models.results import Verdict, VerificationResult
 from aex_outcomes import VerificationEngine
 from aex_outcomes.engine.candidate import VerificationInput
-from aex_outcomes.engine.extraction import Reading, ResultCache
+from aex_outcomes.engine.extraction import ResultCache
+from aex_outcomes.engine.extraction_plan import Reading
 from tests.libs.outcomes.engine.builders import NOW, SAMPLES, criteria, criterion, money, verify
 
 

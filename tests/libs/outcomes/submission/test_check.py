@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.evaluation import EVALUATION_KEYS
+from aex_models.evaluation import EVALUATION_KEYS, KEYS_ALLOWED_IN_INPUT
 from aex_models.numbers import JsonFloat
 from aex_outcomes import Catalog
 from aex_outcomes.config import parse_config
@@ -189,8 +189,15 @@ def test_equal_criteria_are_reported_beside_a_malformed_one() -> None:
     }
 
 
-@pytest.mark.parametrize("key", sorted(EVALUATION_KEYS))
-def test_no_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
+@pytest.mark.parametrize("key", sorted(KEYS_ALLOWED_IN_INPUT))
+def test_a_common_word_may_stand_in_the_input_unless_the_evaluation_data_have_it(key: str) -> None:
+    problem = (f"/input/{key}", "evaluation_in_input")
+    assert problem not in found(changed(**{f"input__{key}": "x"}))
+    assert problem in found(changed(**{f"input__{key}": "x", f"evaluation__{key}": {}}))
+
+
+@pytest.mark.parametrize("key", sorted(EVALUATION_KEYS - KEYS_ALLOWED_IN_INPUT))
+def test_no_other_key_of_evaluation_data_may_stand_in_the_input(key: str) -> None:
     assert (f"/input/{key}", "evaluation_in_input") in found(changed(**{f"input__{key}": "x"}))
 
 

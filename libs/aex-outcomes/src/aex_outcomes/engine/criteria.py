@@ -11,7 +11,7 @@ from aex_models.examination import Fault
 from aex_models.numbers import is_finite_number, is_integral_number
 from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionError, CriterionResult, Provenance
 from aex_models.thresholds import UNIT_TYPES, ComparisonOperator, MetricType
-from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.extraction_plan import Reading
 from aex_outcomes.metric_names import is_custom_metric
 
 EQUALITY_TOLERANCE = 1e-4

@@ -1,86 +1,27 @@
-"""Extraction of metrics from a candidate: planned runs of extractors, with a cache of their results."""
+"""Extraction of metrics from a candidate: runs of extractors, with a cache of their results."""
 
 import copy
 import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
-from aex_models.results import CriterionError, Provenance
-from aex_outcomes.catalog import Catalog, is_absent, supplied_evaluation
+from aex_models.results import CriterionError
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.extraction_plan import ExtractorRun, Reading, plan_extraction, platform_error
 from aex_outcomes.extractors.protocol import (
     AgentFault,
+    Detailed,
     MetricExtractor,
     PlatformFault,
     Sourced,
+    read_at_pointer,
     restrict_to_metrics_if_supported,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Extracted value of a criterion's metric, or its error; with neither, the metric is missing."""
-
-    value: Any = None
-    error: CriterionError | None = None
-    provenance: Provenance | None = None
-    """Provenance of this value; None for the one in the catalogue."""
-    secret: bool = False
-    """True if this value depends on evaluation data, whatever the catalogue says."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractorRun:
-    """Planned call of an extractor."""
-
-    section: str
-    """Section of the extractor in the configuration."""
-    task_input: Mapping[str, Any]
-    """Work's input with evaluation data."""
-    positions: tuple[int, ...]
-    """Positions of the criteria that the call serves."""
-
-
-class ExtractionPlan(NamedTuple):
-    """Runs of extractors, and the errors of criteria that need no run."""
-
-    runs: list[ExtractorRun]
-    errors_by_position: dict[int, Reading]
-    """Errors of criteria whose evaluation data are missing, which is the platform's fault."""
-
-
-def plan_extraction(
-    criteria: Sequence[SuccessCriterion], task_input: Mapping[str, Any], catalog: Catalog
-) -> ExtractionPlan:
-    """Plan the extractors' runs for criteria: one per extractor, and one per threshold with own data.
-
-    Raises `UnknownMetric`.
-    """
-    errors: dict[int, Reading] = {}
-    positions_by_section: dict[str, list[int]] = {}
-    separate: list[ExtractorRun] = []
-    for position, criterion in enumerate(criteria):
-        absent = [key for key in catalog.required_evaluation_keys(criterion) if is_absent(task_input.get(key))]
-        section = catalog.sources[criterion.metric]
-        supplied = supplied_evaluation(criterion)
-        if absent:
-            needed = ", ".join(f"evaluation.{key}" for key in absent)
-            errors[position] = _platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
-        elif supplied:
-            separate.append(ExtractorRun(section, {**task_input, **supplied}, (position,)))
-        else:
-            positions_by_section.setdefault(section, []).append(position)
-    joint = [ExtractorRun(section, task_input, tuple(positions)) for section, positions in positions_by_section.items()]
-    return ExtractionPlan([*joint, *separate], errors)
-
-
-def _platform_error(code: str, message: str) -> Reading:
-    return Reading(error=CriterionError(code=code, message=message, fault=Fault.PLATFORM))
-
 
 _MAX_CACHED = 256
 
@@ -150,15 +91,17 @@ class Extraction:
         runs, readings = plan_extraction(criteria, task_input, self._catalog)
         seconds: dict[str, float] = {}
         for run in runs:
-            metrics = frozenset(criteria[position].metric for position in run.positions)
-            key = self._cache.make_key(contract_id, run.section, sorted(metrics), run.task_input, output, metadata)
+            names = {position: run.extractor_metric(criteria[position].metric) for position in run.positions}
+            metrics = frozenset(names.values())
+            target = [run.section, run.pointer, sorted(metrics)]
+            key = self._cache.make_key(contract_id, target, run.task_input, output, metadata)
             found = self._cache.get(key)
             if found is None:
                 found = await self._run(run, metrics, output, metadata, seconds)
                 if not any(each.error and each.error.fault is Fault.PLATFORM for each in found.values()):
                     self._cache.put(key, found)
-            for position in run.positions:
-                readings[position] = found.get(criteria[position].metric, Reading())
+            for position, metric in names.items():
+                readings[position] = found.get(metric, Reading())
         return ExtractionResult([readings[position] for position in range(len(criteria))], seconds)
 
     async def _run(
@@ -169,15 +112,16 @@ class Extraction:
         metadata: Mapping[str, Any],
         seconds: dict[str, float],
     ) -> Mapping[str, Reading]:
-        extractor, started = self._catalog.extractors[run.section], self._watch()
+        started = self._watch()
         try:
+            extractor = read_at_pointer(self._catalog.extractors[run.section], run.pointer)
             values = await _extract(extractor, metrics, run.task_input, output, metadata)
         except (AgentFault, PlatformFault) as fault:
             return dict.fromkeys(metrics, _to_reading(fault))
         except Exception as error:  # noqa: BLE001 an extractor may raise anything, and affects no other
             # The exception's type alone: its text may quote evaluation data.
             message = f"the extractor {run.section} failed: {type(error).__name__}"
-            return dict.fromkeys(metrics, _platform_error("extractor_failed", message))
+            return dict.fromkeys(metrics, platform_error("extractor_failed", message))
         finally:
             seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
         return {metric: _to_reading(values[metric]) for metric in metrics if metric in values}
@@ -203,7 +147,9 @@ def _to_reading(value: Any) -> Reading:
     if isinstance(value, AgentFault):
         return Reading(error=CriterionError(code=value.code, message=value.message))
     if isinstance(value, PlatformFault):
-        return _platform_error(value.code, value.message)
+        return platform_error(value.code, value.message)
+    if isinstance(value, Detailed):
+        return replace(_to_reading(value.value), details=value.details)
     if isinstance(value, Sourced):
         return Reading(value=_to_python(value.value), provenance=value.provenance, secret=value.secret)
     return Reading(value=_to_python(value))

@@ -7,7 +7,7 @@ from aex_models.governance import KeywordStats, ReferenceSimilarity
 from aex_models.numbers import is_finite_number
 from aex_outcomes.catalog import supplied_evaluation
 from aex_outcomes.engine.candidate import CandidateFacts, VerificationInput
-from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.extraction_plan import Reading
 from aex_outcomes.engine.output_similarity import build_comparable_form, output_similarities
 from aex_outcomes.engine.output_text import collect_reasoning_and_other_text, join_nested_strings, main_text
 from aex_outcomes.extractors.protocol import AgentFault

@@ -1,11 +1,13 @@
 """Verdict of the engine from the criteria and their metrics' readings, before governance."""
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import compress
+from typing import Any
 
 from aex_models.criteria import Aggregation, BonusPolicy, SuccessCriteria, SuccessCriterion
 from aex_models.examination import Fault
@@ -17,7 +19,7 @@ from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import VerificationInput
 from aex_outcomes.engine.criteria import evaluate_criterion
-from aex_outcomes.engine.extraction import Reading
+from aex_outcomes.engine.extraction_plan import Reading
 from aex_outcomes.engine.final_result import sum_earned_bonuses, sum_incurred_penalties
 
 
@@ -80,6 +82,8 @@ def _exact_fraction(number: str) -> Fraction:
     return Fraction(number)
 
 
+MAX_DETAIL_BYTES = 64_000
+"""Maximum bytes of the details of all metrics of a result, as JSON."""
 SKIPPED = GovernanceResult(action=Action.SKIPPED, decided_by=DecidedBy.NOBODY)
 
 
@@ -99,8 +103,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
         for position, (criterion, reading) in enumerate(zip(case.criteria, readings, strict=True))
     )
     verdict = decide_overall_verdict(criteria, results, case.science)
-    success = verdict is Verdict.PASSED
-    policy = criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
+    success, policy = verdict is Verdict.PASSED, criteria.bonus_policy if criteria else BonusPolicy.ON_SUCCESS
     is_indeterminate = verdict is Verdict.INDETERMINATE
     if criteria is not None:
         score = float(CriteriaWeights.from_criteria(criteria).met_weight_share([each.met for each in results]))
@@ -114,6 +117,7 @@ def decide_verdict(case: VerificationInput, readings: Sequence[Reading], catalog
         metrics=metrics,
         provenance=_provenance(metrics, case.criteria, readings, catalog),
         criterion_results=results,
+        details=_details(case.criteria, readings),
         weighted_score=score,
         bonus=ZERO if is_indeterminate else sum_earned_bonuses(results, policy, success=success),
         penalty=ZERO if is_indeterminate else sum_incurred_penalties(results),
@@ -157,6 +161,20 @@ def _metrics(
             metrics[criterion.metric] = reading.value
         over_evaluation |= {criterion.metric} if secret else set()
     return metrics
+
+
+def _details(criteria: Sequence[SuccessCriterion], readings: Sequence[Reading]) -> dict[str, Any]:
+    """Return the details of each metric; those that would exceed `MAX_DETAIL_BYTES` together are left out."""
+    details: dict[str, Any] = {}
+    size = 0
+    for criterion, reading in zip(criteria, readings, strict=True):
+        if reading.details is None or criterion.metric in details:
+            continue
+        size += len(json.dumps(reading.details, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MAX_DETAIL_BYTES:
+            break
+        details[criterion.metric] = dict(reading.details)
+    return details
 
 
 def _provenance(

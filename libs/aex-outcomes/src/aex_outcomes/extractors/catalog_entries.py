@@ -92,10 +92,13 @@ def _invalid_section(section: str, problem: str) -> InvalidConfig:
     return InvalidConfig([(f"extractors.{section}", problem)])
 
 
-def build_secret_score_entry(name: str, own_type: MetricType, evaluation_key: str, description: str) -> MetricEntry:
+def build_secret_score_entry(
+    name: str, own_type: MetricType | None, evaluation_key: str, description: str, at: str | None = None
+) -> MetricEntry:
     """Return the entry of a score from 0 to 1 that is computed from the evaluation data under this key.
 
-    Higher is better. `own_type`: metric type that only such scores have.
+    Higher is better. `own_type`: metric type that only such scores have, if there is one. `at`: JSON pointer to the
+    measured part of the output; a metric that has one can be named.
     """
     return MetricEntry(
         name=name,
@@ -103,13 +106,26 @@ def build_secret_score_entry(name: str, own_type: MetricType, evaluation_key: st
         unit="fraction",
         range=(0, 1),
         direction=Direction.HIGHER,
-        metric_types=(own_type, MetricType.PERCENTAGE, MetricType.NUMERIC),
+        metric_types=(*([own_type] if own_type else []), MetricType.PERCENTAGE, MetricType.NUMERIC),
         needs=(evaluation_key,),
         secret=True,
+        at=at,
+        named=at is not None,
     )
 
 
-def build_count_entry(name: str, unit: str, description: str) -> MetricEntry:
-    """Return the entry of a metric that counts things of this unit."""
+def build_count_entry(name: str, unit: str, description: str, at: str | None = None) -> MetricEntry:
+    """Return the entry of a metric that counts things of this unit in the part of the output at `at`.
+
+    A metric with an `at` can be named.
+    """
     types = (MetricType.COUNT, MetricType.NUMERIC)
-    return MetricEntry(name=name, description=description, unit=unit, range=(0, None), metric_types=types)
+    return MetricEntry(
+        name=name,
+        description=description,
+        unit=unit,
+        range=(0, None),
+        metric_types=types,
+        at=at,
+        named=at is not None,
+    )

@@ -54,6 +54,8 @@ class ContainsExtractor:
     """JSON pointer to the text in the output."""
     max_text_length: int = MAX_TEXT_LENGTH
     """Code points of a text; a longer one is the agent's fault."""
+    part_pointer: str = ""
+    """JSON pointer to the part of the output that schema and required fields apply to."""
     selected_metrics: frozenset[str] | None = None
     """Metrics to compute; None for all that have evaluation data."""
     _prepare: Callable[[str, int], str | AgentFault] = field(default_factory=lambda: lru_cache(1)(_prepare_text))
@@ -69,6 +71,10 @@ class ContainsExtractor:
         """Return an extractor of these metrics alone, which shares this one's caches."""
         return replace(self, selected_metrics=metrics)
 
+    def at_pointer(self, pointer: str) -> "ContainsExtractor":
+        """Return an extractor that checks the part of the output at this JSON pointer."""
+        return replace(self, text_pointer=pointer, part_pointer=pointer)
+
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the selected metrics whose evaluation data are present in `task_input`."""
         metrics: Metrics = {}
@@ -82,17 +88,18 @@ class ContainsExtractor:
             )
         if text is not None and pattern:
             metrics["matches_pattern"] = self._compile_pattern(pattern).search(text) is not None
+        part = resolve_pointer(task_output, self.part_pointer)
+        if part is MISSING:
+            return metrics
         schema = self._data(task_input, "matches_schema", "output_schema")
         if isinstance(schema, Mapping):
             try:
-                metrics["matches_schema"] = conforms_to_schema(
-                    self._compile_schema(serialize_schema(schema)), task_output
-                )
+                metrics["matches_schema"] = conforms_to_schema(self._compile_schema(serialize_schema(schema)), part)
             except InvalidInstance as error:
                 metrics["matches_schema"] = AgentFault("not_json", f"the output is {error}")
         fields = self._data(task_input, "has_required_fields", "required_fields")
         if fields:
-            metrics["has_required_fields"] = all(_has_field(task_output, each) for each in fields)
+            metrics["has_required_fields"] = all(_has_field(part, each) for each in fields)
         return metrics
 
     def _data(self, task_input: Mapping[str, Any], metric: str, key: str) -> Any:
@@ -106,18 +113,30 @@ class ContainsExtractor:
         """Return the entries of all metrics, which are secret because evaluation data determine them."""
         return (
             build_secret_score_entry(
-                "contains_keywords", MetricType.CONTAINS, "required_keywords", "Share of required terms in the text."
+                "contains_keywords",
+                MetricType.CONTAINS,
+                "required_keywords",
+                "Share of required terms in the text.",
+                at=self.text_pointer,
             ),
-            _flag("matches_pattern", "pattern", "True if the text has a match of the pattern.", MetricType.BOOLEAN),
+            _flag(
+                "matches_pattern",
+                "pattern",
+                self.text_pointer,
+                "True if the text has a match of the pattern.",
+                MetricType.BOOLEAN,
+            ),
             _flag(
                 "matches_schema",
                 "output_schema",
+                self.part_pointer,
                 "True if the output conforms to the JSON Schema.",
                 *(MetricType.MATCHES_SCHEMA, MetricType.BOOLEAN),
             ),
             _flag(
                 "has_required_fields",
                 "required_fields",
+                self.part_pointer,
                 "True if every required field is in the output; null counts as present.",
                 MetricType.BOOLEAN,
             ),
@@ -138,7 +157,7 @@ class ContainsExtractor:
                 yield Problem(path=f"/output_schema{error.path}", code=error.code, message=str(error))
 
 
-def _flag(name: str, needs: str, description: str, *types: MetricType) -> MetricEntry:
+def _flag(name: str, needs: str, at: str, description: str, *types: MetricType) -> MetricEntry:
     return MetricEntry(
         name=name,
         description=description,
@@ -147,6 +166,8 @@ def _flag(name: str, needs: str, description: str, *types: MetricType) -> Metric
         metric_types=types,
         needs=(needs,),
         secret=True,
+        at=at,
+        named=True,
     )
 
 

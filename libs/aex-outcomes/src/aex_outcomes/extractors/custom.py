@@ -1,16 +1,15 @@
 """Extractor of metrics that a consumer's own code computes in the sandbox."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from aex_models.catalog import MetricEntry
+from aex_models.catalog import Cost, MetricEntry
 from aex_models.results import CUSTOM_METRIC_FAILED
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
 from aex_outcomes.extractors.protocol import AgentFault, Metrics, PlatformFault
-from aex_outcomes.metric_names import ANY_NAME, PREFIX
+from aex_outcomes.metric_names import ANY_NAME, PREFIX, parse_code_name
 from aex_outcomes.sandbox.jobs import DisposableSandbox
 from aex_outcomes.sandbox.port import (
     MAX_CODE_BYTES,
@@ -32,8 +31,6 @@ MAX_METRICS = 20
 MAX_ALL_BYTES = 2 * MAX_CODE_BYTES
 """Maximum bytes of a work's code in total: Python's parser takes microseconds per byte and blocks other tasks."""
 
-_NAME = re.compile(r"custom\.([A-Za-z_][A-Za-z0-9_-]*)(?:\.([A-Za-z0-9_.-]+))?")
-_MAX_NAME = 128
 _TYPES = (
     MetricType.CUSTOM,
     MetricType.NUMERIC,
@@ -133,13 +130,8 @@ def build_custom_entry(name: str) -> MetricEntry:
         metric_types=_TYPES,
         needs=(CUSTOM_METRICS,),
         secret=True,
+        cost=Cost.SLOW,
     )
-
-
-def parse_code_name(metric: str) -> str | None:
-    """Return NAME of a metric `custom.NAME` or `custom.NAME.KEY`; None for any other metric."""
-    found = _NAME.fullmatch(metric) if len(metric) <= _MAX_NAME else None
-    return found.group(1) if found else None
 
 
 def list_declared_code_names(evaluation: Mapping[str, Any]) -> frozenset[str]:

@@ -45,7 +45,16 @@ class Sourced:
     """True if evaluation data determine the value; a metric that is secret in the catalogue is always secret."""
 
 
-MetricValue = bool | float | Sourced | AgentFault | PlatformFault
+@dataclass(frozen=True, slots=True)
+class Detailed:
+    """Value or fault of a metric with further figures, which consumer and operator may read."""
+
+    value: "bool | float | AgentFault | PlatformFault"
+    details: Mapping[str, Any]
+    """JSON object; the details of a result have 64 kB in all."""
+
+
+MetricValue = bool | float | Sourced | Detailed | AgentFault | PlatformFault
 Metrics = dict[str, MetricValue]
 
 
@@ -53,7 +62,8 @@ Metrics = dict[str, MetricValue]
 class MetricExtractor(Protocol):
     """Extractor of metrics from candidates; an instance is shared and stores no candidate.
 
-    It may have three further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
+    It may have four further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
+    `at_pointer(pointer)` returns an extractor that measures the part of the output at this JSON pointer.
     `check_evaluation(evaluation)` yields the problems of evaluation data, with paths below `evaluation` and without
     quotations. `catalog_entries()` returns the `MetricEntry`s of the metrics.
     """
@@ -77,6 +87,12 @@ def restrict_to_metrics_if_supported(extractor: Any, metrics: frozenset[str]) ->
     """Return an extractor of these metrics alone if it has `for_metrics`, else the extractor itself."""
     restricted: MetricExtractor = extractor.for_metrics(metrics) if hasattr(extractor, "for_metrics") else extractor
     return restricted
+
+
+def read_at_pointer(extractor: Any, pointer: str | None) -> MetricExtractor:
+    """Return an extractor that measures the part of the output at the pointer; None leaves it unchanged."""
+    moved: MetricExtractor = extractor if pointer is None else extractor.at_pointer(pointer)
+    return moved
 
 
 def check_evaluation(extractor: Any, evaluation: Mapping[str, Any]) -> Iterable[Problem]:

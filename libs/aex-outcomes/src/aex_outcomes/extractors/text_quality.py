@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import starmap
 from typing import Any
 
 from aex_models.catalog import MetricEntry
@@ -106,6 +105,10 @@ class TextQualityExtractor:
         """Return an extractor of these metrics alone, which shares this one's prepared references."""
         return replace(self, selected_metrics=metrics)
 
+    def at_pointer(self, pointer: str) -> "TextQualityExtractor":
+        """Return an extractor that measures the text at this JSON pointer."""
+        return replace(self, text_pointer=pointer)
+
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the lengths of the text, and its selected similarities to the references if there are any."""
         text = read_text(task_output, self.text_pointer, self.max_text_length)
@@ -148,13 +151,19 @@ class TextQualityExtractor:
         """Return the entries of all metrics; similarities to the reference are secret, lengths are not."""
         return (
             build_secret_score_entry(
-                "bleu_score", MetricType.BLEU_SCORE, "reference", "BLEU of the text against the references."
+                "bleu_score",
+                MetricType.BLEU_SCORE,
+                "reference",
+                "BLEU of the text against the references.",
+                self.text_pointer,
             ),
             *(
-                build_secret_score_entry(each, MetricType.ROUGE_SCORE, "reference", _describe_rouge(each))
+                build_secret_score_entry(
+                    each, MetricType.ROUGE_SCORE, "reference", _describe_rouge(each), self.text_pointer
+                )
                 for each in self.rouge_types
             ),
-            *starmap(build_count_entry, _LENGTHS),
+            *(build_count_entry(*each, at=self.text_pointer) for each in _LENGTHS),
         )
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:

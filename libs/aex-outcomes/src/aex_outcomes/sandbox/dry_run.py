@@ -14,10 +14,10 @@ from aex_outcomes.extractors.custom import (
     CustomExtractor,
     build_custom_entry,
     find_returned_value,
-    parse_code_name,
     parse_result_key,
 )
 from aex_outcomes.extractors.text_quality import read_references
+from aex_outcomes.metric_names import parse_code_name
 from aex_outcomes.reference_check import build_reference_output, warn_if_references_fail
 from aex_outcomes.sandbox.jobs import get_worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox

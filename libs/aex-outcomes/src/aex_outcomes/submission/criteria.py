@@ -1,6 +1,6 @@
 """Check of a body's criteria against the catalogue: known metrics, metric types, evaluation data."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from aex_models.criteria import SuccessCriteria, SuccessCriterion, build_criterion_identity_key
-from aex_models.evaluation import EVALUATION_KEYS
+from aex_models.evaluation import EVALUATION_KEYS, KEYS_ALLOWED_IN_INPUT
 from aex_models.thresholds import MetricType
 from aex_models.validation_messages import format_suggestion
 from aex_models.work import Problem
@@ -20,9 +20,16 @@ from aex_outcomes.catalog import (
     is_absent,
     supplied_evaluation,
 )
-from aex_outcomes.extractors.custom import CUSTOM_METRICS, list_declared_code_names, parse_code_name
+from aex_outcomes.extractors.custom import CUSTOM_METRICS, list_declared_code_names
 from aex_outcomes.extractors.protocol import check_evaluation
-from aex_outcomes.metric_names import ANY_NAME, ANY_STATISTIC, is_custom_metric, is_statistic_metric
+from aex_outcomes.json_values import join_pointer
+from aex_outcomes.metric_names import (
+    ANY_NAME,
+    ANY_STATISTIC,
+    is_custom_metric,
+    is_statistic_metric,
+    parse_code_name,
+)
 from aex_outcomes.submission.findings import CRITERIA
 from aex_outcomes.submission.science import check_metric_requirements, check_statistic_metric, parse_valid_statistics
 
@@ -37,6 +44,8 @@ EXPECTED_OUTCOME = "expected_outcome"
 """Field of a work's `science` that agents must not read."""
 MAX_CRITERIA_CHECKED = 100
 """Maximum of criteria that are checked one by one."""
+MAX_NAMES_CHECKED = 20
+"""Maximum of named data that are checked; more are a problem of shape."""
 MAX_NAME = 128
 """Maximum characters of a metric's name."""
 
@@ -118,15 +127,31 @@ def _criterion_problems(
         yield from _threshold_problems(criterion, path, entry.needs, catalog)
     # The threshold of a criterion of a wrong shape may supply its needs.
     is_supplied = criterion is None and isinstance(raw.get("threshold"), list | Mapping)
-    for key in catalog.required_evaluation_keys(criterion) if criterion else () if is_supplied else entry.needs:
-        if is_absent(evaluation.get(key)):
-            message = f"{entry.name} needs evaluation.{key}"
-            yield Problem(path=f"/evaluation/{key}", code="evaluation_missing", message=message)
+    needed = catalog.required_evaluation_keys(criterion) if criterion else () if is_supplied else entry.needs
+    yield from _missing_data(entry.name, needed, context)
     name, declared = parse_code_name(entry.name), list_declared_code_names(evaluation)
     if name is not None and not is_absent(evaluation.get(CUSTOM_METRICS)) and name not in declared:
         message = f"{entry.name} needs the code {name} in evaluation.{CUSTOM_METRICS}"
         yield Problem(path=f"/evaluation/{CUSTOM_METRICS}", code="evaluation_missing", message=message)
     yield from check_metric_requirements(entry, f"{path}/metric", context.science, has_reviewer=context.has_reviewer)
+
+
+def _missing_data(metric: str, keys: Iterable[str], context: _Context) -> Iterator[Problem]:
+    """Yield a problem for each key that evaluation data lack; for METRIC.NAME, that the named data lack."""
+    split, data, path = context.catalog.sources.split_named(metric), context.evaluation, ["evaluation"]
+    if split is not None:
+        path, named = ["evaluation", "named", split.name], data.get("named")
+        own = named.get(split.name) if isinstance(named, Mapping) else None
+        if own is None:
+            message = f"{metric} needs {'.'.join(path)}"
+            yield Problem(path=f"/{'/'.join(path)}", code="evaluation_missing", message=message)
+        if not isinstance(own, Mapping):
+            return
+        data = own
+    for key in keys:
+        if is_absent(data.get(key)):
+            message = f"{metric} needs {'.'.join([*path, key])}"
+            yield Problem(path=f"/{'/'.join([*path, key])}", code="evaluation_missing", message=message)
 
 
 def _unknown_metric(metric: str, path: str, context: _Context) -> Problem | None:
@@ -172,14 +197,25 @@ def check_evaluation_data(body: Mapping[str, Any], catalog: Catalog) -> Iterator
     """
     evaluation, work_input = body.get("evaluation"), body.get("input")
     if isinstance(evaluation, Mapping):
-        for extractor in catalog.extractors.values():
-            for problem in check_evaluation(extractor, evaluation):
-                yield problem.model_copy(update={"path": f"/evaluation{problem.path}"})
+        yield from _data_problems(evaluation, "/evaluation", catalog)
+        named = evaluation.get("named")
+        for name, data in islice(named.items(), MAX_NAMES_CHECKED) if isinstance(named, Mapping) else ():
+            if isinstance(data, Mapping):
+                yield from _data_problems(data, join_pointer("evaluation", "named", name), catalog)
         if evaluation.get(CUSTOM_METRICS) and ANY_NAME not in catalog:
             message = "Custom metrics are not available here"
             yield Problem(path="/evaluation/custom_metrics", code="custom_metrics_unavailable", message=message)
     if isinstance(work_input, Mapping):
-        for key in sorted({*EVALUATION_KEYS, EXPECTED_OUTCOME}.intersection(work_input)):
+        present = set(evaluation) if isinstance(evaluation, Mapping) else set()
+        refused = EVALUATION_KEYS - (KEYS_ALLOWED_IN_INPUT - present)
+        for key in sorted({*refused, EXPECTED_OUTCOME}.intersection(work_input)):
             home = "science" if key == EXPECTED_OUTCOME else "evaluation"
             message = f"Agents read the input: {key} belongs into {home}"
             yield Problem(path=f"/input/{key}", code="evaluation_in_input", message=message)
+
+
+def _data_problems(data: Mapping[str, Any], root: str, catalog: Catalog) -> Iterator[Problem]:
+    """Yield the problems that extractors find in evaluation data at the JSON pointer `root`."""
+    for extractor in catalog.extractors.values():
+        for problem in check_evaluation(extractor, data):
+            yield problem.model_copy(update={"path": f"{root}{problem.path}"})
