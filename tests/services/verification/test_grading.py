@@ -5,6 +5,8 @@ import pytest
 from aex_models.contract import ExecutionMetadata
 from aex_models.criteria import SuccessCriteria
 from aex_models.evaluation import Evaluation
+from aex_outcomes.catalog import Catalog
+from aex_outcomes.config import parse_config
 from aex_outcomes.confinement.settings import JobFailed, JobTimeout, PoolBusy
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
@@ -13,6 +15,7 @@ from aex_verification.ports import GradeRequest, TrialBroken, TrialLost, TrialRe
 from aex_verification.rules.checks import TrialFindings
 from aex_verification.rules.records import GovernanceFacts
 
+CATALOG = Catalog.of()
 CODE = {"name": "mine", "code": "def evaluate(i, o, m): return 1"}
 WORDS = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3}
 OWN = {"metric": "custom.mine", "metric_type": "custom", "comparison": "gte", "threshold": 3}
@@ -56,16 +59,28 @@ def trial(evaluation: dict[str, Any]) -> TrialRequest:
     return TrialRequest("acme", None, {"text": "x"}, Evaluation.model_validate(evaluation))
 
 
-async def test_custom_code_alone_runs_in_the_sandbox() -> None:
+async def test_slow_metrics_alone_run_in_the_sandbox() -> None:
     pool, sandbox = Noting(), Noting()
-    grader = ConfinedGrader(pool, sandbox, {}, 30, 5_000)
+    grader = ConfinedGrader(pool, sandbox, CATALOG, 30)
     await grader.grade(request(WORDS))
     await grader.grade(request(WORDS, evaluation={"custom_metrics": [CODE]}))
     assert (len(pool.jobs), len(sandbox.jobs)) == (2, 0)
     await grader.grade(request(WORDS, OWN, OWN | {"threshold": 4}, evaluation={"custom_metrics": [CODE]}))
     [(_, payload, timeout_s, queue)] = sandbox.jobs
     assert payload["evaluation"]["custom_metrics"] == [CODE]
-    assert (timeout_s, queue) == (30 + 2 * 5, "acme")
+    assert (timeout_s, queue) == (30 + 5, "acme")
+
+
+async def test_time_of_all_slow_metrics_is_bounded() -> None:
+    sandbox = Noting()
+    names = [f"m{at}" for at in range(15)]
+    catalog = Catalog.of(parse_config({"extractors": {"custom": {"sandbox": {"timeout_ms": 60_000}}}}))
+    graded = request(
+        *(OWN | {"metric": f"custom.{name}"} for name in names),
+        evaluation={"custom_metrics": [CODE | {"name": name} for name in names]},
+    )
+    await ConfinedGrader(Noting(), sandbox, catalog, 30).grade(graded)
+    assert [timeout_s for _, _, timeout_s, _ in sandbox.jobs] == [30 + 600]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +92,7 @@ async def test_custom_code_alone_runs_in_the_sandbox() -> None:
     ],
 )
 async def test_sandbox_failure_is_the_platforms(outcome: Any, error: str) -> None:
-    grader = ConfinedGrader(Noting(), Noting(outcome), {}, 30, 5_000)
+    grader = ConfinedGrader(Noting(), Noting(outcome), CATALOG, 30)
     grade_result = await grader.grade(request(OWN, evaluation={"custom_metrics": [CODE]}))
     assert (grade_result.result, grade_result.error) == (None, error)
 
@@ -105,14 +120,14 @@ async def test_result_without_a_sandbox_marks_it_unhealthy(error: Exception, rep
         evaluation=evaluation,
     )
     sandbox = Noting({"result": found.model_dump(mode="json")} | GovernanceFacts().model_dump(mode="json"))
-    grade_result = await ConfinedGrader(Noting(), sandbox, {}, 30, 5_000).grade(request(OWN, evaluation=evaluation))
+    grade_result = await ConfinedGrader(Noting(), sandbox, CATALOG, 30).grade(request(OWN, evaluation=evaluation))
     assert grade_result.result == found
     assert sandbox.reports == reports
 
 
 async def test_code_is_tried_in_the_sandbox_and_a_reference_outside() -> None:
     pool, sandbox = Noting({"warning": None}), Noting({"problems": [], "warnings": []})
-    trials = ConfinedGrader(pool, sandbox, {}, 30, 5_000)
+    trials = ConfinedGrader(pool, sandbox, CATALOG, 30)
     assert await trials.dry_run(trial({"reference": "r"})) == TrialFindings()
     assert (len(pool.jobs), len(sandbox.jobs)) == (1, 0)
     pool.outcome = {"warning": {"code": "c", "path": "/p", "message": "m", "suggestion": "s"}}
@@ -123,7 +138,7 @@ async def test_code_is_tried_in_the_sandbox_and_a_reference_outside() -> None:
     assert payload == {
         "custom_metrics": [CODE],
         "input": {"text": "x"},
-        "evaluation": {"reference": "r"},
+        "evaluation": {"reference": "r", "named": {}},
         "success_criteria": None,
         "config": {},
     }
@@ -141,7 +156,7 @@ async def test_code_is_tried_in_the_sandbox_and_a_reference_outside() -> None:
     ],
 )
 async def test_failed_trial_names_the_fault_and_quotes_nothing(outcome: Any, error: type[Exception]) -> None:
-    trials = ConfinedGrader(Noting(), Noting(outcome), {}, 30, 5_000)
+    trials = ConfinedGrader(Noting(), Noting(outcome), CATALOG, 30)
     with pytest.raises(error) as raised:
         await trials.dry_run(trial({"custom_metrics": [CODE]}))
     assert "canary" not in str(raised.value)

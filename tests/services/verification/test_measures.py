@@ -8,6 +8,7 @@ import pytest
 
 from aex_models.contract import AttemptStatus
 from aex_models.governance import Decision, Party, ValidationDecision
+from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.job import verify_candidate
 from aex_runtime.unit_of_work import Committed, UnitOfWork
 from aex_verification.grading import ConfinedGrader, make_job_payload
@@ -120,7 +121,7 @@ async def test_worker_reports_extraction_times() -> None:
     answer = await asyncio.to_thread(verify_candidate, make_job_payload(graded, {}) | {"config": None})
     measured = RecordedMeasures()
     times = ExtractionTimes(measured, ["text_quality", "latency"])
-    grade_result = await ConfinedGrader(Noting(answer), Noting(), {}, 30, 5_000, times).grade(graded)
+    grade_result = await ConfinedGrader(Noting(answer), Noting(), Catalog.of(), 30, times).grade(graded)
     assert grade_result.result is not None
     ((name, took),) = measured.observed.items()
     assert name == ("aex_extraction_seconds", "text_quality")

@@ -102,6 +102,13 @@ class Evaluation(GraderData):
     named: Annotated[dict[DataName, NamedData], Field(max_length=20)] = {}
     """Data for the metrics METRIC.NAME, by NAME."""
 
+    @property
+    def has_code(self) -> bool:
+        """Return True if the data have code that is tried before the work is open: metrics, tests or a query."""
+        tasks = [each.sql for each in (self, *self.named.values())]
+        has_query = any(task is not None and task.expected.query is not None for task in tasks)
+        return bool(self.custom_metrics) or self.tests is not None or has_query
+
 
 EVALUATION_KEYS = frozenset(Evaluation.model_fields)
 """Names of evaluation data."""

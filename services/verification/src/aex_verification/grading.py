@@ -1,11 +1,13 @@
-"""Grading and trials in confined worker processes. Custom code runs in the sandbox's own pool."""
+"""Grading and trials in confined worker processes. Slow metrics have the sandbox's own pool."""
 
 from typing import Any
 
 from pydantic import ValidationError
 
 from aex_models.results import VerificationResult
+from aex_outcomes.catalog import Catalog
 from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobFailed, JobTimeout
+from aex_outcomes.engine.slow_metrics import compute_code_seconds, compute_slow_seconds
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
 from aex_runtime.telemetry import add_span_attributes, mark_span_failed, trace_step
@@ -23,7 +25,7 @@ from aex_verification.ports import (
 )
 from aex_verification.rules.checks import TrialFindings, UnreadableFindings, parse_trial_findings
 from aex_verification.rules.records import GovernanceFacts
-from aex_verification.rules.verdicts import compute_capped_custom_time_limit_s, count_max_custom_runs, lacks_sandbox
+from aex_verification.rules.verdicts import lacks_sandbox
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
@@ -33,27 +35,28 @@ WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 """Size limit of a worker's result. Honest results are smaller, though they repeat every threshold and schema."""
 _DRY_RUNS = 3
-"""Runs of each custom metric in a trial: on an empty candidate, on the reference, and for the criteria."""
+"""Runs of all code in a trial: on an empty candidate, on the reference, and for the criteria."""
+_MAX_SLOW_S = 600.0
+"""Seconds for all slow metrics of a work together."""
 
 
 class ConfinedGrader:
     """Grader of candidates and runner of trials, in confined workers.
 
-    Each consumer has one queue for candidates and one for trials. `timeout_s` limits a job without custom code, and
-    `custom_timeout_ms` each run of custom code.
+    Each consumer has one queue for candidates and one for trials. `timeout_s` limits a job without slow metrics; those
+    of the catalogue have their own time limits.
     """
 
     def __init__(
         self,
         pool: JobRunner,
         sandbox: SandboxRunner,
-        config: dict[str, Any],
+        catalog: Catalog,
         timeout_s: float,
-        custom_timeout_ms: int,
         times: ExtractionTimes | None = None,
     ) -> None:
-        self._pool, self._sandbox, self._config = pool, sandbox, config
-        self._timeout_s, self._custom_timeout_ms = timeout_s, custom_timeout_ms
+        self._pool, self._sandbox, self._timeout_s = pool, sandbox, timeout_s
+        self._catalog, self._config = catalog, catalog.config.as_json()
         self._times = times or ExtractionTimes(UNMEASURED, ())
 
     async def grade(self, request: GradeRequest) -> Grade:
@@ -84,14 +87,14 @@ class ConfinedGrader:
 
     async def _run(self, request: GradeRequest) -> dict[str, Any]:
         payload = make_job_payload(request, self._config)
-        runs = count_max_custom_runs(request.success_criteria, request.evaluation)
-        if runs:
-            return await self._run_custom(JOB, payload, runs, request.consumer_id)
+        task_input = {**payload["work_input"], **(payload["evaluation"] or {})}
+        slow_s = compute_slow_seconds(request.success_criteria, task_input, self._catalog)
+        if slow_s:
+            return await self._run_slow(JOB, payload, slow_s, request.consumer_id)
         return await self._pool.run(JOB, payload, queue=request.consumer_id)
 
-    async def _run_custom(self, job: str, payload: dict[str, Any], runs: int, queue: str) -> dict[str, Any]:
-        timeout_s = self._timeout_s + compute_capped_custom_time_limit_s(runs, self._custom_timeout_ms)
-        return await self._sandbox.run(job, payload, timeout_s, queue=queue)
+    async def _run_slow(self, job: str, payload: dict[str, Any], slow_s: float, queue: str) -> dict[str, Any]:
+        return await self._sandbox.run(job, payload, self._timeout_s + min(slow_s, _MAX_SLOW_S), queue=queue)
 
     async def dry_run(self, request: TrialRequest) -> TrialFindings:
         """Run the trial of a work and return its findings.
@@ -111,9 +114,10 @@ class ConfinedGrader:
 
     async def _try(self, request: TrialRequest) -> dict[str, Any]:
         payload, queue = _make_trial_payload(request, self._config), f"trials of {request.consumer_id}"
-        runs = _DRY_RUNS * len(request.evaluation.custom_metrics)
-        if runs:
-            return await self._run_custom(DRY_RUN, payload, runs, queue)
+        if request.evaluation.has_code:
+            evaluation = {**payload["evaluation"], "custom_metrics": payload["custom_metrics"]}
+            slow_s = _DRY_RUNS * compute_code_seconds(evaluation, self._catalog)
+            return await self._run_slow(DRY_RUN, payload, slow_s, queue)
         warning = (await self._pool.run(CHECK_REFERENCE, payload, queue=queue)).get("warning")
         return {"problems": [], "warnings": [] if warning is None else [warning]}
 

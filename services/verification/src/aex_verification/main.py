@@ -125,8 +125,7 @@ def _make_deps(
     times: ExtractionTimes,
 ) -> Deps:
     backends, sections, config_json = parts.backends, catalog.config.extractor_sections(), catalog.config.as_json()
-    custom_timeout_ms, pools = sections["custom"].sandbox.timeout_ms, (resources.candidates, resources.sandbox)
-    grader = ConfinedGrader(*pools, config_json, settings.verify_timeout_s, custom_timeout_ms, times)
+    grader = ConfinedGrader(resources.candidates, resources.sandbox, catalog, settings.verify_timeout_s, times)
     breaker = CircuitBreaker(settings.governance_timeout_s, time.monotonic)
     client, tokens = resources.client, parts.service_tokens
     timeouts_ms = {name: each.timeout_ms for name, each in registered.by_name.items()}

@@ -33,7 +33,7 @@ class OnDemandPool(WorkerPool):
 
 
 def make_candidate_pool(settings: Settings) -> WorkerPool:
-    """Return the pool for jobs without custom code."""
+    """Return the pool for jobs without slow metrics."""
     limits = (settings.workers, settings.verify_timeout_s, settings.worker_memory_mb)
     return WorkerPool(*limits, jobs=[JOB, CHECK_REFERENCE], warm=WARM, max_result_bytes=MAX_RESULT_BYTES)
 
@@ -54,9 +54,9 @@ def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry
 
 
 def make_sandbox_pool(settings: Settings, code_mb: int) -> WorkerPool:
-    """Return the pool for custom code, whose workers may start an interpreter; `code_mb` is its memory.
+    """Return the pool for slow metrics, whose workers may start processes.
 
-    There are no spare workers, because few works need them.
+    There are no spare workers, because few works need them. `code_mb`: memory of custom code in MB.
     """
     return WorkerPool(
         settings.sandbox_workers,

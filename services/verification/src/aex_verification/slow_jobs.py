@@ -1,4 +1,4 @@
-"""Slow jobs: verifications and trials with custom code, a named verifier, raw data or a reviewer.
+"""Slow jobs: verifications and trials with slow metrics, a named verifier, raw data or a reviewer.
 
 A job that waits for a slot occupies no handler and no message. Its durable timer repeats it if this process dies, or
 if jobs of other consumers displace it.

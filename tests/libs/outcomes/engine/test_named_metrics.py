@@ -48,7 +48,7 @@ async def test_what_the_output_lacks_at_the_location_is_missing() -> None:
     assert await values(names, {"text": "a dog ran"}) == ["metric_missing"] * 3
 
 
-async def test_data_of_another_name_or_of_the_whole_work_do_not_serve_a_name() -> None:
+async def test_data_without_a_name_or_of_another_do_not_serve_a_name() -> None:
     evaluation = {"reference": "the cat sat", "named": {"title": {"at": "/title"}}}
     expected = criteria(criterion("rougeL.title", "gte", 0.5))
     found = await verify(expected, {"title": "the cat sat"}, evaluation=evaluation)

@@ -39,6 +39,9 @@ DOMAIN = Domain.model_validate(
     }
 )
 
+TABLES = {"t": {"columns": {"a": "INTEGER"}}}
+TESTS = {"language": "python", "style": "functions", "files": {"test_a.py": "def test_a(): pass"}}
+
 
 def blob(**fields: Any) -> EvaluationBlob:
     return EvaluationBlob.model_validate({"salt": "0" * 64, **fields})
@@ -51,10 +54,23 @@ def blob(**fields: Any) -> EvaluationBlob:
         (blob(evaluation=REFERENCE), False, False, False),
         (blob(evaluation=REFERENCE, success_criteria=CRITERIA), True, False, False),
         (blob(evaluation=CODE), True, False, True),
+        (blob(evaluation={"tests": TESTS}), True, False, True),
+        (blob(evaluation={"sql": {"tables": TABLES, "expected": {"query": "SELECT 1"}}}), True, False, True),
+        (blob(evaluation={"sql": {"tables": TABLES, "expected": {"rows": [[1]]}}}), False, False, False),
         (blob(science={"statistics": [MEAN]}), False, False, False),
         (blob(science={"data": [FILE]}), False, True, True),
     ],
-    ids=["nothing", "a reference alone", "a reference and criteria", "code", "science alone", "own raw data"],
+    ids=[
+        "nothing",
+        "a reference alone",
+        "a reference and criteria",
+        "code",
+        "tests",
+        "a query",
+        "rows",
+        "science alone",
+        "own raw data",
+    ],
 )
 def test_trials_follow_from_the_evaluation_data(given: EvaluationBlob, criteria: bool, data: bool, slow: bool) -> None:
     assert (needs_criteria_trial(given), needs_data_trial(given), is_slow_trial(given)) == (criteria, data, slow)

@@ -1,10 +1,7 @@
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from aex_models.criteria import SuccessCriteria
-from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.governance import Action, GovernanceResult, HoldCause
 from aex_models.results import CUSTOM_METRIC_FAILED, CriterionError, CriterionResult, Verdict, VerificationResult
@@ -13,10 +10,7 @@ from aex_models.thresholds import ComparisonOperator, MetricType
 from aex_outcomes.config import DATA_SANDBOX
 from aex_verification.rules.records import Policy, compute_verification_lease
 from aex_verification.rules.verdicts import (
-    compute_capped_custom_time_limit_s,
-    count_max_custom_runs,
     lacks_sandbox,
-    needs_custom_code,
     permanent_hold_cause,
 )
 from tests.parts.verification import START
@@ -64,50 +58,6 @@ def result(code: str | None = None, failure: ReviewFailure | None = None) -> Ver
 )
 def test_permanent_failures_alone_have_a_hold_cause(found: VerificationResult, cause: HoldCause | None) -> None:
     assert permanent_hold_cause(found) is cause
-
-
-EVALUATION = Evaluation.model_validate(
-    {"custom_metrics": [{"name": "mine", "code": "def evaluate(i, o, m): return 1"}]}
-)
-
-
-def criteria(*metrics: str) -> SuccessCriteria:
-    rows: list[dict[str, Any]] = [
-        {"metric": metric, "metric_type": "numeric", "comparison": "gte", "threshold": at}
-        for at, metric in enumerate(metrics)
-    ]
-    return SuccessCriteria.model_validate({"criteria": rows})
-
-
-@pytest.mark.parametrize(
-    ("required", "needed"),
-    [(None, False), (criteria("word_count"), False), (criteria("word_count", "custom.mine"), True)],
-    ids=["no criteria", "built-in metrics alone", "one of its own"],
-)
-def test_criterion_on_custom_code_needs_it(required: SuccessCriteria | None, needed: bool) -> None:
-    assert needs_custom_code(required) is needed
-
-
-@pytest.mark.parametrize(
-    ("required", "evaluation", "runs"),
-    [
-        (None, EVALUATION, 0),
-        (criteria("custom.mine"), None, 0),
-        (criteria("custom.mine"), Evaluation(reference="A harbour."), 0),
-        (criteria("word_count"), EVALUATION, 0),
-        (criteria("custom.mine", "word_count", "custom.mine"), EVALUATION, 2),
-    ],
-    ids=["no criteria", "no evaluation data", "no code", "code without criteria", "two criteria on code"],
-)
-def test_each_criterion_on_custom_code_is_a_run(
-    required: SuccessCriteria | None, evaluation: Evaluation | None, runs: int
-) -> None:
-    assert count_max_custom_runs(required, evaluation) == runs
-
-
-def test_time_of_all_runs_is_bounded() -> None:
-    assert compute_capped_custom_time_limit_s(3, 2_500) == 7.5
-    assert compute_capped_custom_time_limit_s(100, 30_000) == 600
 
 
 def test_missing_sandbox_is_recognised() -> None:

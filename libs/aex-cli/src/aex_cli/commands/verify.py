@@ -1,6 +1,6 @@
 """`aex verify`: the verdict on one output, offline, by the same engine as the services."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,8 +17,8 @@ from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.slow_metrics import compute_slow_seconds
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from aex_outcomes.metric_names import is_custom_metric
 from aex_outcomes.submission.verify_request import Trial
 from aex_runtime.commandline import UserError, print_error, write_json_to_stdout
 
@@ -124,7 +124,7 @@ def _examine(request: OfflineRequest, candidate: Candidate, raw: RawFiles, catal
 def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: ScienceResult | None) -> VerificationResult:
     """Return the engine's result for the output. Without criteria and science, any output passes."""
     criteria = trial.success_criteria
-    payload = {
+    payload: dict[str, Any] = {
         "contract_id": "none",
         "candidate_hash": candidate_hash(candidate),
         "success_criteria": criteria.model_dump(mode="json") if criteria else None,
@@ -136,8 +136,8 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "science": science.model_dump(mode="json") if science else None,
         "config": catalog.config.as_json(),
     }
-    runs = sum(is_custom_metric(each.metric) for each in criteria.criteria) if criteria else 0
-    answer = run_confined_job(JOB, payload, "verifying", build_engine_job_limits(runs, catalog))
+    slow_s = compute_slow_seconds(criteria, {**trial.input, **(payload["evaluation"] or {})}, catalog)
+    answer = run_confined_job(JOB, payload, "verifying", build_engine_job_limits(slow_s))
     return VerificationResult.model_validate(answer["result"])
 
 

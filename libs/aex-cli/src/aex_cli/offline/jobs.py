@@ -59,10 +59,9 @@ class JobLimits:
     network: bool = False
 
 
-def build_engine_job_limits(custom_code_runs: int, catalog: Catalog) -> JobLimits:
-    """Return the engine's limits, with time for `custom_code_runs` runs of custom code in child processes."""
-    timeout_ms = custom_code_runs * catalog.config.extractor_sections()["custom"].sandbox.timeout_ms
-    return JobLimits(timeout_s=TIMEOUT_S + timeout_ms / 1_000, children=custom_code_runs > 0)
+def build_engine_job_limits(slow_seconds: float) -> JobLimits:
+    """Return the engine's limits, with `slow_seconds` more for slow metrics in child processes."""
+    return JobLimits(timeout_s=TIMEOUT_S + slow_seconds, children=slow_seconds > 0)
 
 
 def run_confined_job(

@@ -98,6 +98,13 @@ class CustomExtractor:
         except SandboxUnavailable as error:
             return PlatformFault(SANDBOX_UNAVAILABLE, str(error))
 
+    def max_seconds(self, task_input: Mapping[str, Any], metrics: frozenset[str] | None) -> float:
+        """Return the time limit of the codes that the metrics name, or of all codes if `metrics` is None."""
+        names = list_declared_code_names(task_input)
+        if metrics is not None:
+            names &= {parse_code_name(each) for each in metrics}
+        return len(names) * self.limits.timeout_ms / 1_000
+
     def supported_metrics(self) -> list[str]:
         return [ANY_NAME]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from aex_models.results import Provenance
-from aex_models.work import Problem
+from aex_models.work import LintWarning, Problem
 
 
 class MetricFault(Exception):
@@ -62,10 +62,15 @@ Metrics = dict[str, MetricValue]
 class MetricExtractor(Protocol):
     """Extractor of metrics from candidates; an instance is shared and stores no candidate.
 
-    It may have four further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
+    It may have six further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
     `at_pointer(pointer)` returns an extractor that measures the part of the output at this JSON pointer.
     `check_evaluation(evaluation)` yields the problems of evaluation data, with paths below `evaluation` and without
     quotations. `catalog_entries()` returns the `MetricEntry`s of the metrics.
+
+    Two of them are for slow metrics. `max_seconds(task_input, metrics)` returns the time limit of one run in seconds.
+    It is 0 if no code would run; `metrics` is None for all metrics that the data allow. The coroutine function
+    `try_evaluation(evaluation)` runs code of evaluation data without a candidate. It returns problems and warnings, as
+    `check_evaluation` does.
     """
 
     async def extract(
@@ -93,6 +98,20 @@ def read_at_pointer(extractor: Any, pointer: str | None) -> MetricExtractor:
     """Return an extractor that measures the part of the output at the pointer; None leaves it unchanged."""
     moved: MetricExtractor = extractor if pointer is None else extractor.at_pointer(pointer)
     return moved
+
+
+def compute_max_seconds(extractor: Any, task_input: Mapping[str, Any], metrics: frozenset[str] | None) -> float:
+    """Return the extractor's `max_seconds`; 0 if it has no such method."""
+    seconds: float = getattr(extractor, "max_seconds", lambda *_: 0.0)(task_input, metrics)
+    return seconds
+
+
+async def try_evaluation(extractor: Any, evaluation: Mapping[str, Any]) -> Iterable[Problem | LintWarning]:
+    """Return the findings of the extractor's `try_evaluation`; none if it has no such method."""
+    found: Iterable[Problem | LintWarning] = ()
+    if hasattr(extractor, "try_evaluation"):
+        found = await extractor.try_evaluation(evaluation)
+    return found
 
 
 def check_evaluation(extractor: Any, evaluation: Mapping[str, Any]) -> Iterable[Problem]:

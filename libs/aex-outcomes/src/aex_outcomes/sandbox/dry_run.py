@@ -1,4 +1,4 @@
-"""Dry run of a work's custom code, and check of its reference, before any agent starts."""
+"""Dry run of the code in evaluation data, and check of their reference, before any agent starts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from typing import Any
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem
 from aex_outcomes.engine.criteria import find_value_problem, to_fraction_if_custom_percent
+from aex_outcomes.engine.slow_metrics import try_code
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.custom import (
     CUSTOM_METRICS,
@@ -49,7 +50,7 @@ DryRunWarning = tuple[FaultKind, str, str]
 def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
     """Run each custom metric on an empty candidate and on one whose text is the reference.
 
-    It is the job of a confined worker.
+    It is the job of a confined worker. If no metric has a problem, extractors try other code by `try_evaluation`.
 
     `payload`: `custom_metrics` (each `{name, code}`), `input`, `evaluation` (without custom metrics),
     `success_criteria` (or null), `config` (or null: the mapping of an `outcome-verification.yaml`).
@@ -74,12 +75,7 @@ async def collect_dry_run_findings(
     metrics, evaluation = payload.get(CUSTOM_METRICS) or [], payload.get("evaluation") or {}
     work_input, criteria_json = payload.get("input") or {}, payload.get("success_criteria")
     criteria = None if criteria_json is None else SuccessCriteria.model_validate(criteria_json)
-    outputs: dict[str, Any] = {"an empty candidate": {}}
-    references = read_references(evaluation)
-    if references:
-        outputs["the reference"] = build_reference_output(references[0], engine)
-    extractors = engine.catalog.extractors.values()
-    limits = next((each.limits for each in extractors if isinstance(each, CustomExtractor)), Limits())
+    outputs, limits = _outputs(evaluation, engine), _find_limits(engine)
     problems: list[Problem] = []
     warnings: list[LintWarning] = []
     for (position, metric), (candidate, output) in product(enumerate(metrics), outputs.items()):
@@ -101,12 +97,26 @@ async def collect_dry_run_findings(
             kind, effect, location = found
             message = f"The code {effect} on {candidate}{location}"
             warnings.append(make_lint_warning(f"custom_metric_{kind}", path, message, _SUGGESTION))
+    if not problems:
+        problems, further_warnings = await try_code(evaluation, engine.catalog)
+        warnings += further_warnings
     if criteria is not None and not problems:
         evaluation = {**evaluation, CUSTOM_METRICS: metrics}
         warning = await warn_if_references_fail(criteria, work_input, evaluation, engine)
         warnings += [warning] if warning else []
     findings: dict[str, Sequence[Problem | LintWarning]] = {"problems": problems, "warnings": warnings}
     return {kind: [each.model_dump(mode="json") for each in found] for kind, found in findings.items()}
+
+
+def _outputs(evaluation: Mapping[str, Any], engine: VerificationEngine) -> dict[str, Any]:
+    references = read_references(evaluation)
+    reference = {"the reference": build_reference_output(references[0], engine)} if references else {}
+    return {"an empty candidate": {}, **reference}
+
+
+def _find_limits(engine: VerificationEngine) -> Limits:
+    extractors = engine.catalog.extractors.values()
+    return next((each.limits for each in extractors if isinstance(each, CustomExtractor)), Limits())
 
 
 def _fault_warning(fault: CodeFault) -> DryRunWarning:

@@ -10,8 +10,10 @@ from aex_models.criteria import BonusPolicy
 from aex_models.events import ContractAwarded
 from aex_models.science import Science
 from aex_models.work import EvaluationBlob
+from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.candidate import MAX_EARLIER
 from aex_outcomes.engine.final_result import combine_with_ruling
+from aex_outcomes.engine.slow_metrics import has_slow_metric
 from aex_outcomes.json_values import format_claim_texts
 from aex_outcomes.lifecycle.ruling import Invalid
 from aex_outcomes.lifecycle.state import ContractState
@@ -26,7 +28,6 @@ from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES
 from aex_verification.rules.candidates import make_agent_context
 from aex_verification.rules.checks import EVALUATION_AREA
 from aex_verification.rules.records import AttemptRow
-from aex_verification.rules.verdicts import needs_custom_code
 
 _log = structlog.get_logger(__name__)
 
@@ -58,12 +59,11 @@ class CurrentAttempt(AttemptInputs):
     def consumer_id(self) -> str:
         return self.awarded.award.consumer.id
 
-    @property
-    def is_slow_to_grade(self) -> bool:
-        """Return whether grading needs custom code, a named verifier, raw data or a reviewer."""
+    def is_slow_to_grade(self, catalog: Catalog) -> bool:
+        """Return whether grading needs a slow metric, a named verifier, raw data or a reviewer."""
         work = self.awarded.work
         has_verifier = work.verification.verifier is not None
-        return has_verifier or work.science is not None or needs_custom_code(work.success_criteria)
+        return has_verifier or work.science is not None or has_slow_metric(work.success_criteria, catalog)
 
 
 async def load_current_attempt(deps: Deps, state: ContractState, attempt_id: str) -> CurrentAttempt:

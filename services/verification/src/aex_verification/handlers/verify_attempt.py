@@ -44,7 +44,8 @@ async def verify_attempt(deps: Deps, contract_id: str, attempt_id: str) -> None:
         if stored.record.state.closing is None:
             current = await load_current_attempt(deps, stored.record.state, attempt_id)
             with ExitStack() as slot:
-                if current.is_slow_to_grade and not deps.slow_jobs.try_acquire(current.consumer_id, slot):
+                is_slow = current.is_slow_to_grade(deps.catalog)
+                if is_slow and not deps.slow_jobs.try_acquire(current.consumer_id, slot):
                     await _wait_for_slot(deps, current)
                     return
                 await _verify(deps, current, slot)

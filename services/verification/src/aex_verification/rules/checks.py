@@ -1,4 +1,4 @@
-"""Trials of a work's custom code, reference and raw data: which are due, and what they find."""
+"""Trials of the code in evaluation data, of reference and raw data: which are due, and what they find."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -66,18 +66,18 @@ class UnreadableFindings(ValueError):
 
 
 UNRUNNABLE = Problem(
-    path="/evaluation/custom_metrics",
+    path="/evaluation",
     code="custom_code_unrunnable",
-    message="The custom metrics could not be run to an end within their limits of time and memory",
+    message="The code of the evaluation data could not be run to an end within its limits of time and memory",
 )
 
 
 def needs_criteria_trial(blob: EvaluationBlob) -> bool:
-    """Return whether the work has custom code to run, or criteria to try on a reference."""
+    """Return whether the evaluation data have code to run, or a reference to try the criteria on."""
     evaluation = blob.evaluation
     if evaluation is None:
         return False
-    return bool(evaluation.custom_metrics) or (evaluation.reference is not None and blob.success_criteria is not None)
+    return evaluation.has_code or (evaluation.reference is not None and blob.success_criteria is not None)
 
 
 def needs_data_trial(blob: EvaluationBlob) -> bool:
@@ -86,8 +86,8 @@ def needs_data_trial(blob: EvaluationBlob) -> bool:
 
 
 def is_slow_trial(blob: EvaluationBlob) -> bool:
-    """Return whether the trial runs custom code or reads raw data, and so needs a slot for slow jobs."""
-    return needs_data_trial(blob) or (blob.evaluation is not None and bool(blob.evaluation.custom_metrics))
+    """Return whether the trial runs code or reads raw data, and so needs a slot for slow jobs."""
+    return needs_data_trial(blob) or (blob.evaluation is not None and blob.evaluation.has_code)
 
 
 def find_data_warnings(science: Science, domain: Domain | None, examination: Examination) -> tuple[LintWarning, ...]:

@@ -1,10 +1,8 @@
-"""Rules about verdicts: feedback on rejections, hold causes, and the need for custom code."""
+"""Rules about verdicts: feedback on rejections, hold causes, and failures of the sandbox."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from aex_models.criteria import SuccessCriteria
-from aex_models.evaluation import Evaluation
 from aex_models.examination import Fault
 from aex_models.governance import Action, GovernanceResult, HoldCause
 from aex_models.results import CUSTOM_METRIC_FAILED, Verdict, VerificationResult
@@ -13,13 +11,9 @@ from aex_models.work import FeedbackLevel, Work
 from aex_outcomes.feedback import derive_rejection_code, render_feedback, summarize_rejection
 from aex_outcomes.lifecycle.ruling import Rejected, Ruling
 from aex_outcomes.lifecycle.state import VerificationState
-from aex_outcomes.metric_names import is_custom_metric
 from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE
 from aex_outcomes.version import ENGINE_VERSION
 from aex_verification.rules.records import AttemptRow
-
-_MAX_CUSTOM_S = 600.0
-"""Seconds for all custom metrics of a work together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +63,6 @@ def make_indeterminate_result(attempt: AttemptRow, now: datetime) -> Verificatio
         engine_version=ENGINE_VERSION,
         verified_at=now,
     )
-
-
-def needs_custom_code(criteria: SuccessCriteria | None) -> bool:
-    """Return whether any criterion uses a custom metric."""
-    return criteria is not None and any(is_custom_metric(each.metric) for each in criteria.criteria)
-
-
-def count_max_custom_runs(criteria: SuccessCriteria | None, evaluation: Evaluation | None) -> int:
-    """Return how often a verdict runs custom code at most."""
-    if criteria is None or evaluation is None or not evaluation.custom_metrics:
-        return 0
-    return sum(is_custom_metric(each.metric) for each in criteria.criteria)
-
-
-def compute_capped_custom_time_limit_s(runs: int, timeout_ms: int) -> float:
-    """Return the time limit in seconds for this number of runs of custom code."""
-    return min(runs * timeout_ms / 1_000, _MAX_CUSTOM_S)
 
 
 def lacks_sandbox(result: VerificationResult) -> bool:

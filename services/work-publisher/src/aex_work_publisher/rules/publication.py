@@ -31,7 +31,7 @@ def build_work_record(
     submission: WorkSubmission, work_id: str, consumer: Party, evaluation: EvaluationRef | None, now: datetime
 ) -> WorkRecord:
     """Return the record of a new work: open, or `checking` until its custom code has been tried."""
-    checking = _has_custom_code(submission.evaluation)
+    checking = _has_code(submission.evaluation)
     work = Work(
         work_id=work_id,
         consumer_id=consumer.id,
@@ -80,14 +80,14 @@ def rebuild_submission_body(work: Work) -> dict[str, Any]:
 
 
 def _is_tried(submission: WorkSubmission) -> bool:
-    """Return whether verification runs the work's custom code, or scores its reference."""
+    """Return whether verification runs the code of the work's evaluation data, or scores its reference."""
     evaluation = submission.evaluation
     judged = submission.success_criteria is not None
-    return _has_custom_code(evaluation) or (judged and evaluation is not None and evaluation.reference is not None)
+    return _has_code(evaluation) or (judged and evaluation is not None and evaluation.reference is not None)
 
 
-def _has_custom_code(evaluation: Evaluation | None) -> bool:
-    return evaluation is not None and bool(evaluation.custom_metrics)
+def _has_code(evaluation: Evaluation | None) -> bool:
+    return evaluation is not None and evaluation.has_code
 
 
 def build_award(
