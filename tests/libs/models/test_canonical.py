@@ -107,6 +107,12 @@ def test_value_outside_i_json_is_refused_with_its_path(value: Any, path: str) ->
     assert "secret" not in str(refused.value)
 
 
+@given(st.text(st.characters(max_codepoint=0xFFFF) | st.sampled_from("\ud800\udfff")))
+def test_text_with_a_surrogate_is_refused_and_any_other_is_not(text: str) -> None:
+    has_surrogate = any("\ud800" <= character <= "\udfff" for character in text)
+    assert (find_json_problem(text) is not None) == has_surrogate
+
+
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(NotCanonical, match="nested too deeply"):
         canonical_bytes(nested(20_000))

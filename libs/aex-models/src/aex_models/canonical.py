@@ -144,7 +144,13 @@ def _scalar_problem(value: Any) -> str | None:
 
 
 def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # UTF-8 lacks surrogates alone
+        return True
+    return False
 
 
 def escape_pointer_segment(key: str) -> str:
