@@ -1,6 +1,8 @@
 import asyncio
 import gc
 import json
+import threading
+import time
 import tracemalloc
 from base64 import b64decode
 from collections.abc import Callable
@@ -212,6 +214,23 @@ async def test_slots_bound_large_pages_and_are_freed_after_failures() -> None:
     assert len((await page(store, paging(slots=slots)))["items"]) == 1
 
 
+async def test_large_pages_are_computed_one_at_a_time() -> None:
+    store, slots = await stored(*letters(LARGE)), LargePages()
+    computing = threading.Lock()
+
+    def compute() -> dict[str, Any]:
+        assert computing.acquire(blocking=False)
+        time.sleep(0.01)
+        computing.release()
+        return {}
+
+    async def render_slowly(pages: PageReader, _: Letter) -> dict[str, Any]:
+        return await pages.run_in_thread_if_large(compute)
+
+    listing = Listing(LETTERS, [{"colour": "green"}], "at")
+    await asyncio.gather(*(read_page_as_json(store, listing, paging(slots=slots), render_slowly) for _ in range(4)))
+
+
 async def test_record_deleted_while_it_is_read_is_left_out() -> None:
     store = await stored(*letters(LARGE, 10))
     listing = Listing(LETTERS, [{"colour": "green"}], "at")
@@ -266,6 +285,17 @@ def test_long_strings_come_back_unchanged(value: Any) -> None:
     body, strings = canonical_bytes({"value": value, "n": 1}), LongStrings()
     taken = strings.replace_by_placeholders(body)
     assert json.loads(taken).keys() == {"value", "n"}
+    assert strings.restore_in(taken) == body
+
+
+def test_long_list_of_short_strings_is_not_parsed() -> None:
+    terms = [f'{number}, "quoted",' for number in range(2_000)]
+    value = {"first": [*terms, ["]", *terms]], "second": {"a": terms, "b": [1, *terms]}, "third": ["short", "list"]}
+    body, strings = canonical_bytes(value), LongStrings()
+    taken = strings.replace_by_placeholders(body)
+    found = json.loads(taken)
+    assert [len(found["first"]), len(found["first"][1]), len(found["second"]["a"])] == [2, 1, 1]
+    assert (found["second"]["b"], found["third"]) == ([1, *terms], ["short", "list"])
     assert strings.restore_in(taken) == body
 
 

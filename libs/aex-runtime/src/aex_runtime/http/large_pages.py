@@ -18,7 +18,10 @@ from aex_runtime.store.table import Table
 SMALL_PAGE_BYTES = 65_536
 """Stored bytes up to which a page is small and takes no slot."""
 LONG_STRING_BYTES = 16_384
-"""Length above which a string is replaced by a placeholder. Models limit longer texts only in their maximum length."""
+"""Length above which a string, or a list of strings, is replaced by a placeholder.
+
+Models limit what is longer only in its maximum length.
+"""
 _MAX_QUOTES = 40_000
 """Quotation marks of a body that are searched for long strings. A body with more is parsed faster than searched."""
 _NUMBER_DIGITS = 8
@@ -28,10 +31,14 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class LargePages:
-    """The slots of a process for large pages, which limit the memory that these take together."""
+    """The limits of a process on large pages: slots, which bound their memory, and one thread at a time.
+
+    Computing threads hold the interpreter lock for up to 5 ms each, in turn. The event loop would wait for all of them.
+    """
 
     def __init__(self, slots: int = MAX_LARGE_PAGES, wait_s: float = MAX_WAIT_S) -> None:
         self._semaphore = asyncio.Semaphore(slots)
+        self._computing = asyncio.Lock()
         self._slots, self._wait_s = slots, wait_s
 
     async def acquire_slot(self) -> None:
@@ -48,12 +55,18 @@ class LargePages:
         """Return a slot."""
         self._semaphore.release()
 
+    async def compute_in_thread(self, call: Callable[[], T]) -> T:
+        """Run `call` in a thread, once the calls of other large pages have ended, and return its result."""
+        async with self._computing:
+            return await asyncio.to_thread(call)
+
 
 class LongStrings:
-    """The long strings of stored bodies, kept apart while a page is rendered.
+    """The long strings and long lists of strings of stored bodies, kept apart while a page is rendered.
 
     Parsing and encoding a text of megabytes would block other requests for many milliseconds. So a placeholder stands
-    for it meanwhile. A placeholder is valid base64, because models check fields that hold files.
+    for it meanwhile. The strings at the beginning of a list get one placeholder together if they are long together.
+    A placeholder is valid base64, because models check fields that hold files.
     """
 
     def __init__(self) -> None:
@@ -100,20 +113,28 @@ class LongStrings:
 
 
 def _long_strings(body: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each long string of a JSON text, up to a number of quotation marks."""
-    start: int | None = None
+    """Yield start and end of each long string of a JSON text, up to a number of quotation marks.
+
+    The strings at the beginning of an array, with the commas between them, count as one string.
+    """
+    first: int | None = None  # opening quotation mark of the string, or of the first one in the array
+    is_open = False
     position = 0
     for _ in range(_MAX_QUOTES if len(body) > LONG_STRING_BYTES else 0):
         quote = body.find(b'"', position)
         if quote < 0:
             return
         position = quote + 1
-        if start is None:
-            start = quote
-        elif not _is_escaped(body, quote):
-            if position - start > LONG_STRING_BYTES:
-                yield start, position
-            start = None
+        if not is_open:
+            is_open = True
+            first = quote if first is None else first
+        elif first is not None and not _is_escaped(body, quote):
+            is_open = False
+            if body[first - 1] == ord("[") and body[position : position + 2] == b',"':
+                continue
+            if position - first > LONG_STRING_BYTES:
+                yield first, position
+            first = None
 
 
 def _is_escaped(body: bytes, quote: int) -> bool:
@@ -132,7 +153,8 @@ class PageReader:
     def __init__(self, store: Store, slots: LargePages, strings: LongStrings | None = None) -> None:
         """Create a reader.
 
-        `strings` keeps the long strings of all records apart. Pass it only if rendering copies these strings unchanged.
+        `strings` keeps the long strings of all records apart. Pass it only if rendering copies strings, and lists of
+        strings, unchanged.
         """
         self._strings = strings
         self.unloaded = store_without_body_loading(store)
@@ -211,4 +233,4 @@ class PageReader:
 
     async def run_in_thread_if_large(self, call: Callable[[], T]) -> T:
         """Return the result of `call`, which runs in a thread if the page is large."""
-        return await asyncio.to_thread(call) if self._is_large else call()
+        return await self._slots.compute_in_thread(call) if self._is_large else call()
