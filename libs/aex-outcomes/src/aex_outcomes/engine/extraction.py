@@ -90,11 +90,12 @@ class Extraction:
         """
         runs, readings = plan_extraction(criteria, task_input, self._catalog)
         seconds: dict[str, float] = {}
+        candidate_key = self._cache.make_key(contract_id, output, metadata)  # once: an output may have megabytes
         for run in runs:
             names = {position: run.extractor_metric(criteria[position].metric) for position in run.positions}
             metrics = frozenset(names.values())
             target = [run.section, run.pointer, sorted(metrics)]
-            key = self._cache.make_key(contract_id, target, run.task_input, output, metadata)
+            key = candidate_key and self._cache.make_key(candidate_key, target, run.task_input)
             found = self._cache.get(key)
             if found is None:
                 found = await self._run(run, metrics, output, metadata, seconds)
