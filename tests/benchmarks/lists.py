@@ -69,12 +69,9 @@ _ENVIRONMENT = {**NO_RATE_LIMIT, "AEX_QUOTA_BYTES": "0"}
 
 def _make_lists(parties: Parties) -> list[LargeList]:
     with ThreadPoolExecutor(_WRITERS) as writers:
-        contracts = list(writers.map(lambda _: _settle_large_contract(parties), range(RECORDS)))
-    until_settled(parties.finance, contracts[-1])
-    work = _publish(parties, plain_work(verification={"max_attempts": ATTEMPTS}))
-    contract_id = award(parties, work)
-    for number in range(ATTEMPTS):
-        deliver(parties, contract_id, "", output=_large_output(f"{number}"))  # one word is too few
+        rejected = writers.submit(_exhaust_contract, parties)
+        list(writers.map(lambda _: _settle_large_contract(parties), range(RECORDS)))
+    contract_id = rejected.result()
     return [
         LargeList("work-publisher", "/v1/work", parties.consumer, "work_id", RECORDS + 1),
         LargeList("verification", f"/v1/contracts/{contract_id}/attempts", parties.agent, "attempt_id", ATTEMPTS),
@@ -83,7 +80,16 @@ def _make_lists(parties: Parties) -> list[LargeList]:
     ]
 
 
-def _settle_large_contract(parties: Parties) -> str:
+def _exhaust_contract(parties: Parties) -> str:
+    """Deliver `ATTEMPTS` large outputs, which are rejected, and return the id of their settled contract."""
+    contract_id = award(parties, _publish(parties, plain_work(verification={"max_attempts": ATTEMPTS})))
+    for number in range(ATTEMPTS):
+        deliver(parties, contract_id, "", output=_large_output(f"{number}"))  # one word is too few
+    until_settled(parties.finance, contract_id)
+    return contract_id
+
+
+def _settle_large_contract(parties: Parties) -> None:
     terms = ["alpha", *(f"{number:03}-{'z' * 340}" for number in range(198))]
     criterion = {"metric": "contains_keywords", "metric_type": "contains", "comparison": "contains_any"}
     criteria = {"criteria": [{**criterion, "threshold": [f"{index}", *terms]} for index in range(8)]}
@@ -93,7 +99,6 @@ def _settle_large_contract(parties: Parties) -> str:
     attempt = deliver(parties, contract_id, "", output=_large_output("alpha"))
     assert attempt["verdict"] == "passed", attempt["feedback"]
     until_settled(parties.finance, contract_id)
-    return contract_id
 
 
 def _large_output(text: str) -> dict[str, str]:
