@@ -70,6 +70,13 @@ def test_files_may_be_read_and_not_written(processor: Processor) -> None:
             assert verdict(processor, "open", 0, flags) == errno.EPERM
 
 
+def test_a_worker_without_files_opens_none(processor: Processor) -> None:
+    closed = Confinement(files=False)
+    for name in {"open", "openat"} & set(processor.numbers):
+        assert verdict(processor, name, 0, 0, 0, confinement=closed) == errno.EPERM
+    assert verdict(processor, "openat2", confinement=closed) == errno.ENOSYS
+
+
 def test_threads_may_be_started_and_processes_not(processor: Processor) -> None:
     assert verdict(processor, "clone", 0x003D0F00) == 0
     assert verdict(processor, "clone", 0x01200011) == errno.EPERM

@@ -204,16 +204,26 @@ def _execute(descriptor: int) -> subprocess.Popen[bytes]:
     """
     paths = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
     command = [sys.executable, "-I", "-B", "-c", _BOOT, paths, str(descriptor), str(os.getpid())]
+    stream = _null_stream()
     return subprocess.Popen(  # noqa: S603 our own interpreter and code
         command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdin=stream,
+        stdout=stream,
+        stderr=stream,
         cwd="/",
         env=_ENVIRONMENT,
         start_new_session=True,
         pass_fds=(descriptor,),
     )
+
+
+def _null_stream() -> int | None:
+    """Return `subprocess.DEVNULL`; None in a worker, which may not open it but has it as its own streams."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDWR))
+    except PermissionError:
+        return None
+    return subprocess.DEVNULL
 
 
 def _read_greeting(body: bytes) -> tuple[str, ...]:

@@ -177,4 +177,4 @@ def _crash_error(job: str, reason: str, reaping: "asyncio.Task[int]") -> JobCras
         reason += f", {signal.Signals(-status).name}"
     elif status > 0:
         reason += f", exit status {status}"
-    return JobCrashed(f"{job}: {reason}")
+    return JobCrashed(f"{job}: {reason}", status)

@@ -6,6 +6,7 @@ gVisor, are reported to the pool.
 
 import contextlib
 import ctypes
+import math
 import os
 import resource
 import signal
@@ -49,10 +50,11 @@ def exit_with_parent(parent_pid: int) -> None:
 def _request_parent_death_signal(parent_pid: int) -> bool:
     if sys.platform != "linux":
         return False
-    _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # Refused to a worker of a worker.
+    is_set = bool(_libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
     if os.getppid() != parent_pid:  # it died before the line above
         os._exit(1)
-    return True
+    return is_set
 
 
 def poll_parent_and_exit(parent_pid: int) -> None:
@@ -70,14 +72,20 @@ def measure_address_space() -> int | None:
 
 
 def _set_limits(confinement: Confinement) -> list[str]:
-    os.nice(confinement.nice)
+    with contextlib.suppress(PermissionError):  # a worker of a worker is nice already
+        os.nice(confinement.nice)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if confinement.cpu_seconds is not None:
+        last = math.ceil(time.process_time()) + confinement.cpu_seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (last, last + 1))  # SIGXCPU, then SIGKILL
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (confinement.open_files, confinement.open_files))
     used = measure_address_space()
     if used is None:
         return ["memory limit"]
     limit = used + confinement.memory_mb * _MEGABYTE
+    _, inherited = resource.getrlimit(resource.RLIMIT_AS)  # a worker's worker cannot have more than the worker
+    limit = limit if inherited == resource.RLIM_INFINITY else min(limit, inherited)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return []
 

@@ -47,7 +47,7 @@ class WorkerPool:
 
     `start_timeout_s`: seconds for a worker's start. `start_pause_s`: first pause after a failed start. After five
     failures in a row without a worker left, waiting jobs raise `WorkersUnavailable`; the next job starts new attempts.
-    `network`, `children`: see `Confinement`.
+    `network`, `children`, `files`, `cpu_seconds`: see `Confinement`.
     """
 
     def __init__(
@@ -69,16 +69,20 @@ class WorkerPool:
         nice: int = 5,
         network: bool = False,
         children: bool = False,
+        files: bool = True,
+        cpu_seconds: int | None = None,
     ) -> None:
         job_limit = max_jobs if max_jobs is not None else (_MAX_JOBS_OF_PARENTS if children else _MAX_JOBS)
         if min(size, job_limit) < 1 or min(spares, queue_limit) < 0:
             raise ValueError("size and max_jobs must be at least 1, spares and queue_limit at least 0")
         self._timeout_s = job_timeout_s
         self._jobs = frozenset(jobs)
+        rights = {"network": network, "children": children, "files": files}
+        bounds = Confinement(memory_mb, nice=nice, cpu_seconds=cpu_seconds, **rights)
         setup = Setup(
             jobs=tuple(sorted(self._jobs)),
             warm=tuple(warm),
-            confinement=Confinement(memory_mb=memory_mb, nice=nice, network=network, children=children),
+            confinement=bounds,
             retire_above_mb=memory_mb // 2 if retire_above_mb is None else retire_above_mb,
         )
         spec = PoolSpec(size + spares, setup, max_result_bytes, start_timeout_s, start_pause_s)

@@ -43,6 +43,9 @@ FILES = _names(
 )
 """Calls that change files, or allocate memory that is counted as a file instead of against the worker."""
 
+OPENING = _names("open openat")
+"""Calls that open files. `openat2` is refused always."""
+
 KERNEL = _names(
     "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd keyctl add_key "
     "request_key unshare setns mount umount2 move_mount open_tree fsopen pivot_root chroot init_module "
@@ -127,6 +130,7 @@ def build_filter_program(processor: Processor, confinement: Confinement, pid: in
     refused = [*OTHERS, *FILES, *KERNEL]
     refused += [] if confinement.network else NETWORK
     refused += [] if confinement.children else CHILDREN
+    refused += [] if confinement.files else OPENING
     numbers = processor.numbers
     return [
         (_LOAD, 0, 0, _ARCHITECTURE),

@@ -16,6 +16,10 @@ class Confinement:
     """Permission to open sockets; only for an operator's trusted verifier."""
     children: bool = False
     """Permission to start processes, which inherit all limits; for trusted code and for the sandbox's interpreter."""
+    files: bool = True
+    """Permission to open files for reading; jobs whose modules are imported beforehand need none."""
+    cpu_seconds: int | None = None
+    """Processor time of the whole worker, after which the system ends it; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,14 @@ class JobTimeout(ConfinementError):
 
 
 class JobCrashed(ConfinementError):
-    """Error of a job whose worker died or sent an invalid answer; the worker was killed and replaced."""
+    """Error of a job whose worker died or sent an invalid answer; the worker was killed and replaced.
+
+    `exit_status`: exit status of a worker that died, negative for a signal; None after an invalid answer.
+    """
+
+    def __init__(self, message: str, exit_status: int | None = None) -> None:
+        super().__init__(message)
+        self.exit_status = exit_status
 
 
 class JobOutOfMemory(JobCrashed):
