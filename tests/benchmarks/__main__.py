@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from tests.benchmarks.batches import measure_batches
 from tests.benchmarks.harness import BenchSize, TableRow, format_table, print_line, print_progress
 from tests.benchmarks.health import measure_health
 from tests.benchmarks.ledger.__main__ import measure_ledger
@@ -24,6 +25,7 @@ from tests.benchmarks.starting import measure_starts
 
 GROUPS: Mapping[str, Callable[[BenchSize], Sequence[TableRow]]] = {
     "metrics": measure_metrics,
+    "batches": measure_batches,
     "publishing": measure_publishing,
     "settling": measure_settling,
     "ledger": measure_ledger,

@@ -13,6 +13,8 @@ SEMANTIC: Mapping[str, str] = {
     "too_many_filters": "a list takes at most two of its filters: parameters together",
     "invalid_instant": "an offset may lead out of the years that there are",
     "invalid_json": "NUL, lone surrogates and unsafe integers are refused in every body",
+    "malformed_json": "a body of several lines is a text to a schema, and each line is JSON",
+    "empty_body": "a body of several lines has a first one",
     "invalid_work": "metrics must be known, criteria must go with the budget, schemas must be schemas",
     "invalid_success_criteria": "thresholds go with comparisons, scales with metrics",
     "invalid_verification": "as in a work: criteria, evaluation and candidate together",

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from schemathesis import openapi
+from schemathesis import openapi, serializer
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
 from tests.openapi.explained import filter_failure
 
+serializer.alias("application/x-ndjson", "text/plain")
 REQUEST_S = 30.0
 """Time limit of any answer; a stream that does not end is a failure."""
 KNOWN_SHARE = 0.7

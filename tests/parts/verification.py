@@ -1,7 +1,7 @@
 """Verification's handlers over a store in memory, with the real engine and governance's real rules."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -91,6 +91,9 @@ class EngineGrader(FailingPart):
         payload = make_job_payload(request, {}) | {"verified_at": START.isoformat()}
         assessment = await self._engine.verify_without_governance(_verification_input(payload))
         return Grade(assessment.result, GovernanceFacts.model_validate(assessment.facts, from_attributes=True))
+
+    async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade] | None:
+        return [await self.grade(each) for each in requests]
 
 
 class InProcessExaminer(FailingPart):

@@ -142,6 +142,10 @@ RECIPES: Mapping[str, Recipe] = {
     "GET /v1/outcomes/{contract_id} [unpaid]": Recipe("unpaid", shows="said"),
     "POST /v1/verify": Recipe(body=lambda _: _trial()),
     "POST /v1/verify [file]": Recipe("uploaded", body=lambda ids: _trial(artifacts=[_file(ids)])),
+    "POST /v1/verify/batch": Recipe(
+        body=lambda _: {"success_criteria": plain_work()["success_criteria"]},  # one line, and no output
+        headers={"Content-Type": "application/x-ndjson"},
+    ),
     "POST /v1/outcomes/validate": Recipe(body=_question),
     "GET /v1/holds": Recipe("held", query=_MANY, shows="hold_id"),
     "GET /v1/holds [party]": Recipe("held", query={**_MANY, **_OF_BOTH}, shows="hold_id"),

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,13 +9,15 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.evaluation import Evaluation
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.config import parse_config
-from aex_outcomes.confinement.settings import JobFailed, JobTimeout, PoolBusy
+from aex_outcomes.confinement.settings import JobCrashed, JobFailed, JobTimeout, PoolBusy
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
-from aex_verification.grading import ConfinedGrader
+from aex_verification.grading import ConfinedGrader, make_payload_of_several
+from aex_verification.pools import make_candidate_pool
 from aex_verification.ports import GradeRequest, TrialBroken, TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.rules.checks import TrialFindings
 from aex_verification.rules.records import GovernanceFacts
+from aex_verification.settings import Settings
 
 CATALOG = Catalog.of()
 CODE = {"name": "mine", "code": "def evaluate(i, o, m): return 1"}
@@ -160,3 +164,53 @@ async def test_failed_trial_names_the_fault_and_quotes_nothing(outcome: Any, err
     with pytest.raises(error) as raised:
         await trials.dry_run(trial({"custom_metrics": [CODE]}))
     assert "canary" not in str(raised.value)
+
+
+def texts(*outputs: str, evaluations: Sequence[Evaluation | None] = ()) -> list[GradeRequest]:
+    first = request(WORDS)
+    own = evaluations or [None] * len(outputs)
+    return [
+        replace(first, output={"text": text}, evaluation=evaluation, attempt_id=f"att_{number}")
+        for number, (text, evaluation) in enumerate(zip(outputs, own, strict=True))
+    ]
+
+
+async def test_candidates_graded_together_get_the_results_that_each_gets_alone() -> None:
+    requests = texts("a b c", "a")
+    async with make_candidate_pool(Settings(workers=1)) as pool:
+        grader = ConfinedGrader(pool, Noting(), CATALOG, 30)
+        together = await grader.grade_together(requests)
+        alone = [await grader.grade(each) for each in requests]
+    assert together is not None
+    for one, other in zip(together, alone, strict=True):
+        assert one.result is not None
+        assert other.result is not None
+        assert one.result.model_copy(update={"verified_at": other.result.verified_at}) == other.result
+
+
+def test_only_differing_evaluation_data_are_sent_with_each_candidate() -> None:
+    shared, own = Evaluation.model_validate({"reference": "a"}), Evaluation.model_validate({"reference": "b"})
+    payload = make_payload_of_several(texts("x", "y", "z", evaluations=[shared, shared, own]), {})
+    assert payload["evaluation"]["reference"] == "a"
+    assert [each.get("evaluation", {}).get("reference") for each in payload["candidates"]] == [None, None, "b"]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        JobTimeout("late"),
+        JobCrashed("dead"),
+        JobFailed("KeyError", "x"),
+        PoolBusy("full"),
+        {"results": []},
+        {"results": [{"verdict": "canary"}, {}]},
+        {},
+    ],
+)
+async def test_failed_job_of_several_candidates_gives_no_grades(outcome: Any) -> None:
+    assert await ConfinedGrader(Noting(outcome), Noting(), CATALOG, 30).grade_together(texts("a", "b")) is None
+
+
+async def test_candidates_with_custom_code_are_not_graded_together() -> None:
+    own = request(OWN, evaluation={"custom_metrics": [CODE]})
+    assert await ConfinedGrader(Noting(), Noting(), CATALOG, 30).grade_together([own, own]) is None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from aex_models import batch as b
 from aex_models import catalog as cat
 from aex_models import contract as c
 from aex_models import contract_events as ce
@@ -182,6 +183,10 @@ ALLOWED: Mapping[type[BaseModel], Rows] = {
     ex.Recomputed: _allow_all_fields(ex.Recomputed),
     ex.Reconciliation: _allow_all_fields(ex.Reconciliation),
     ex.DataProblem: _allow_all_fields(ex.DataProblem),
+    # batches
+    b.BatchSummary: _row(consumer=" ".join(b.BatchSummary.model_fields)),
+    b.CriterionSummary: _row(consumer=" ".join(b.CriterionSummary.model_fields)),
+    b.Proportion: _row(consumer=" ".join(b.Proportion.model_fields)),
     # outcomes
     o.OutcomeRecord: _row(
         "id contract_id work_id agent_id consumer_id domain final_status success_criteria verification_result "

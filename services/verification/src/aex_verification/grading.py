@@ -1,13 +1,23 @@
 """Grading and trials in confined worker processes. Slow metrics have the sandbox's own pool."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from aex_models.evaluation import Evaluation
 from aex_models.results import VerificationResult
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.confinement.settings import ConfinementError, JobCrashed, JobFailed, JobTimeout
-from aex_outcomes.engine.slow_metrics import compute_code_seconds, compute_slow_seconds
+from aex_outcomes.confinement.settings import (
+    ConfinementError,
+    JobCrashed,
+    JobFailed,
+    JobTimeout,
+    PoolBusy,
+    PoolClosed,
+    WorkersUnavailable,
+)
+from aex_outcomes.engine.slow_metrics import compute_code_seconds, compute_slow_seconds, has_slow_metric
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
 from aex_runtime.telemetry import add_span_attributes, mark_span_failed, trace_step
@@ -28,6 +38,7 @@ from aex_verification.rules.records import GovernanceFacts
 from aex_verification.rules.verdicts import lacks_sandbox
 
 JOB = "aex_outcomes.engine.job:verify_candidate"
+JOB_OF_SEVERAL = "aex_outcomes.engine.job:verify_candidates"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 CHECK_REFERENCE = "aex_outcomes.reference_check:check_references_against_criteria"
 WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
@@ -85,6 +96,37 @@ class ConfinedGrader:
             self._sandbox.mark_unhealthy()
         return Grade(result, facts)
 
+    async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade] | None:
+        """Return the grades of candidates that share everything but output, metadata and evaluation data.
+
+        They take one job, whose time limit is that of one candidate. None: grade each alone, because the job failed.
+        """
+        if has_slow_metric(requests[0].success_criteria, self._catalog):
+            return None
+        try:
+            answer = await self._pool.run(
+                JOB_OF_SEVERAL, make_payload_of_several(requests, self._config), queue=requests[0].consumer_id
+            )
+            results = [VerificationResult.model_validate(each) for each in answer["results"]]
+        except (
+            JobTimeout,
+            JobCrashed,
+            JobFailed,
+            PoolBusy,
+            PoolClosed,
+            WorkersUnavailable,
+            ValidationError,
+            KeyError,
+            TypeError,
+        ):
+            return None
+        if len(results) != len(requests):
+            return None
+        reported = answer.get("seconds")
+        for seconds in reported if isinstance(reported, list) else ():
+            self._times.record_reported_seconds(seconds)
+        return [Grade(each) for each in results]
+
     async def _run(self, request: GradeRequest) -> dict[str, Any]:
         payload = make_job_payload(request, self._config)
         task_input = {**payload["work_input"], **(payload["evaluation"] or {})}
@@ -122,15 +164,25 @@ class ConfinedGrader:
         return {"problems": [], "warnings": [] if warning is None else [warning]}
 
 
+def make_verification_id(attempt_id: str) -> str:
+    """Return the id of the verification of an attempt."""
+    return f"ver_{attempt_id.removeprefix('att_')}"
+
+
+def dump_evaluation(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """Return evaluation data as JSON values without absent keys."""
+    return evaluation.model_dump(mode="json", exclude_none=True) if evaluation else None
+
+
 def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON input of the grading job for this request."""
     criteria = request.success_criteria
     return {
         "contract_id": request.contract_id,
-        "verification_id": f"ver_{request.attempt_id.removeprefix('att_')}",
+        "verification_id": make_verification_id(request.attempt_id),
         "success_criteria": criteria.model_dump(mode="json") if criteria else None,
         "work_input": dict(request.work_input),
-        "evaluation": request.evaluation.model_dump(mode="json", exclude_none=True) if request.evaluation else None,
+        "evaluation": dump_evaluation(request.evaluation),
         "output": request.output,
         "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
         "platform_latency_ms": request.platform_latency_ms,
@@ -139,6 +191,26 @@ def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str,
         "science": request.science.model_dump(mode="json") if request.science else None,
         "config": config,
     }
+
+
+def make_payload_of_several(requests: Sequence[GradeRequest], config: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON input of the job for several candidates; the first request has what they share."""
+    first = requests[0]
+    shared = make_job_payload(first, config)
+    del shared["output"], shared["execution_metadata"], shared["verification_id"]
+    return {**shared, "candidates": [_make_own_payload(each, first) for each in requests]}
+
+
+def _make_own_payload(request: GradeRequest, first: GradeRequest) -> dict[str, Any]:
+    """Return the part of a job's input that `request` does not share with the first one."""
+    payload: dict[str, Any] = {
+        "verification_id": make_verification_id(request.attempt_id),
+        "output": request.output,
+        "execution_metadata": request.execution_metadata.model_dump(mode="json", exclude_none=True),
+    }
+    if request.evaluation is not first.evaluation:
+        payload["evaluation"] = dump_evaluation(request.evaluation)
+    return payload
 
 
 def _make_trial_payload(request: TrialRequest, config: dict[str, Any]) -> dict[str, Any]:

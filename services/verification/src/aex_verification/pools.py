@@ -12,7 +12,7 @@ from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
 from aex_outcomes.sandbox.jobs import MEMORY_MB
 from aex_outcomes.science.confined import EXAMINE
-from aex_verification.grading import CHECK_REFERENCE, DRY_RUN, JOB, MAX_RESULT_BYTES, WARM
+from aex_verification.grading import CHECK_REFERENCE, DRY_RUN, JOB, JOB_OF_SEVERAL, MAX_RESULT_BYTES, WARM
 from aex_verification.ports import StartedPool
 from aex_verification.sandbox_pool import SELF_TEST
 from aex_verification.settings import Settings
@@ -35,7 +35,9 @@ class OnDemandPool(WorkerPool):
 def make_candidate_pool(settings: Settings) -> WorkerPool:
     """Return the pool for jobs without slow metrics."""
     limits = (settings.workers, settings.verify_timeout_s, settings.worker_memory_mb)
-    return WorkerPool(*limits, jobs=[JOB, CHECK_REFERENCE], warm=WARM, max_result_bytes=MAX_RESULT_BYTES)
+    return WorkerPool(
+        *limits, jobs=[JOB, JOB_OF_SEVERAL, CHECK_REFERENCE], warm=WARM, max_result_bytes=MAX_RESULT_BYTES
+    )
 
 
 def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry) -> WorkerPool | None:

@@ -88,6 +88,14 @@ class Grader(Protocol):
     async def grade(self, request: GradeRequest) -> Grade:
         """Return the grade. A failed worker gives a grade without result, never an exception."""
 
+    async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade] | None:
+        """Return the grades of candidates with the same criteria and input, without facts for governance.
+
+        None: each has to be graded alone, as always with a grader that does not override this method.
+        """
+        del requests
+        return None
+
 
 class RawDataFiles(Protocol):
     """Storage that writes raw data to files for an examination."""

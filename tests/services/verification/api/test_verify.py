@@ -18,7 +18,7 @@ from aex_verification.api.verify import MAX_PER_CONSUMER, MAX_TOTAL
 from aex_verification.handlers.read import load_attempt
 from aex_verification.handlers.submit_output import submit_output
 from aex_verification.handlers.verify_without_contract import grade_without_contract
-from aex_verification.ports import Grade, GradeRequest
+from aex_verification.ports import Grade, Grader, GradeRequest
 from tests.parts.verification import NO_KEY, START, VerificationBench
 from tests.services.verification.api.test_contracts import counter
 from tests.services.verification.listening import application
@@ -135,7 +135,7 @@ async def test_missing_object_or_output_is_422() -> None:
         assert (await verify(client, {**BODY, "output": None})).status_code == 200
 
 
-class GraderThatFails:
+class GraderThatFails(Grader):
     def __init__(self, error: str) -> None:
         self._error = error
 
@@ -163,7 +163,7 @@ async def test_failed_grading_is_503_with_retry_after(error: str, code: str) -> 
     assert int(answer.headers["Retry-After"]) >= 1
 
 
-class GraderThatWaits:
+class GraderThatWaits(Grader):
     def __init__(self) -> None:
         self.full, self.go_on = asyncio.Event(), asyncio.Event()
         self.queues: list[str] = []

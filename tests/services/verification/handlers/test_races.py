@@ -17,7 +17,7 @@ from aex_verification.handlers.save_contract import DEADLINE
 from aex_verification.handlers.submit_output import MAX_SIDE_BYTES
 from aex_verification.handlers.verify_attempt import verify_attempt
 from aex_verification.limits import InFlightAttempts
-from aex_verification.ports import FoundAward, Grade, GradeRequest, VerifierRequest
+from aex_verification.ports import FoundAward, Grade, Grader, GradeRequest, VerifierRequest
 from aex_verification.rules.records import Policy
 from aex_verification.subscriptions import timers
 from tests.parts.verification import NO_KEY, VerificationBench, make_event
@@ -171,7 +171,7 @@ async def test_oversized_metadata_and_claims_are_refused(fields: dict[str, Any])
     assert await status(bench) is ContractStatus.AWARDED
 
 
-class Overtaken:
+class Overtaken(Grader):
     """Grader and verifiers so slow that another replica takes the attempt for lost, and is quicker."""
 
     def __init__(self, bench: VerificationBench) -> None:

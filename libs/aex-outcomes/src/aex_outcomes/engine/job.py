@@ -39,6 +39,31 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+def verify_candidates(payload: dict[str, Any]) -> dict[str, Any]:
+    """Verify several candidates by the same criteria, without governance and without facts for it.
+
+    `payload`: as for `verify_candidate`, without what differs, and `candidates`: a list of mappings of the rest, which
+    has precedence. Returns `{results, seconds}`: for each candidate the `VerificationResult`, and the seconds of each
+    extractor. Raises as `verify_candidate`, for all candidates together.
+    """
+    return asyncio.run(_verify_candidates(payload))
+
+
+async def _verify_candidates(payload: Mapping[str, Any]) -> dict[str, Any]:
+    engine = _engine(json.dumps(payload.get("config")))
+    criteria = payload["success_criteria"]
+    parsed = None if criteria is None else SuccessCriteria.model_validate(criteria)
+    shared = {name: value for name, value in payload.items() if name != "candidates"} | {"success_criteria": parsed}
+    results: list[dict[str, Any]] = []
+    seconds: list[dict[str, float]] = []
+    for each in payload["candidates"]:
+        result, taken = await engine.verify_without_facts(_verification_input(shared | each))
+        results.append(result.model_dump(mode="json"))
+        seconds.append(dict(taken))
+    plain: dict[str, Any] = convert_large_integers_to_doubles({"results": results, "seconds": seconds})
+    return plain
+
+
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
     """Return the engine for a configuration; it is kept, because it caches prepared references."""

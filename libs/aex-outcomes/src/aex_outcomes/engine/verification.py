@@ -152,6 +152,14 @@ class VerificationEngine:
         result, found = await self._extract_and_decide(case)
         return Assessment(result, self._facts(case, found), found.seconds)
 
+    async def verify_without_facts(self, case: VerificationInput) -> tuple[VerificationResult, Mapping[str, float]]:
+        """Return the engine's verdict without governance, and the seconds of each extractor.
+
+        Raises as `Catalog.require_supported`.
+        """
+        result, found = await self._extract_and_decide(case)
+        return result, found.seconds
+
     async def _extract_and_decide(self, case: VerificationInput) -> tuple[VerificationResult, ExtractionResult]:
         self.catalog.require_supported(case.criteria)
         found = await self._extraction.extract(

@@ -67,15 +67,23 @@ def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewe
 
     Only a `VerifyRequest` must have criteria or `science`, and is checked for its `data`.
     """
+    request, findings = find_trial_problems(body, catalog, trial_type, has_reviewer=has_reviewer)
+    if request is None or findings.problems:
+        return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
+    return CheckedTrial(request)
+
+
+def find_trial_problems(
+    body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewer: bool = False
+) -> tuple[T | None, CheckFindings]:
+    """Return a trial verification's body as a model, None if it has a wrong shape, and all its problems."""
     request, findings = parse_body(body, trial_type)
     if isinstance(body, Mapping):
         findings += check_criteria(body, catalog, has_reviewer=has_reviewer)
         findings += CheckFindings(
             (*_upload_problems(body, "artifacts"), *(_request_problems(body) if trial_type is VerifyRequest else ()))
         )
-    if request is None or findings.problems:
-        return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
-    return CheckedTrial(request)
+    return request, findings
 
 
 def _upload_problems(body: Mapping[str, Any], part: str) -> Iterator[Problem]:

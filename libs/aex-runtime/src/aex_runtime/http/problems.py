@@ -92,6 +92,27 @@ def openapi_criteria_responses() -> dict[int | str, dict[str, Any]]:
     return {400: {**response, "description": description}}
 
 
+def build_problem_document(
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    problems: Sequence[Problem] = (),
+    members: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return a problem document as JSON values; `members` are further fields that its code has."""
+    return {
+        "type": f"urn:aex:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "errors": [problem.model_dump() for problem in problems],
+        "request_id": request.scope.get("state", {}).get("request_id", ""),
+        **(members or {}),
+    }
+
+
 def problem_response(
     request: Request,
     status: int,
@@ -102,17 +123,15 @@ def problem_response(
     members: Mapping[str, int] | None = None,
 ) -> JSONResponse:
     """Return a response with a problem document; `members` are further fields that its code has."""
-    content: dict[str, Any] = {
-        "type": f"urn:aex:problem:{code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "code": code,
-        "errors": [problem.model_dump() for problem in problems],
-        "request_id": request.scope.get("state", {}).get("request_id", ""),
-        **(members or {}),
-    }
+    content = build_problem_document(request, status, code, detail, problems, members)
     return JSONResponse(content, status, dict(headers or {}), MEDIA_TYPE)
+
+
+def build_domain_problem(request: Request, error: DomainError) -> dict[str, Any]:
+    """Return the problem document of a domain error with `retry_after_s`, as streams have no headers."""
+    retry_after_s = getattr(error, "retry_after_s", None)
+    members = dict(error.members) if retry_after_s is None else {**error.members, "retry_after_s": retry_after_s}
+    return build_problem_document(request, http_status_of(error), error.code, error.message, error.errors, members)
 
 
 def http_status_of(error: DomainError) -> int:

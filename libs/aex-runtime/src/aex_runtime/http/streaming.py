@@ -60,14 +60,18 @@ class Download(_AbortableResponse):
         self,
         chunks: AsyncGenerator[bytes, None],
         *,
-        filename: str,
         media_type: str,
+        filename: str | None = None,
         min_rate: TransferRate = _MIN_RATE,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Create a download; `filename` has letters, digits, dots and hyphens, `headers` are added."""
-        disposition = {"Content-Disposition": f'attachment; filename="{filename}"', "X-Accel-Buffering": "no"}
-        super().__init__(chunks, headers={"Content-Type": media_type, **disposition, **(headers or {})})
+        """Create a download; `filename` has letters, digits, dots and hyphens, `headers` are added.
+
+        Without `filename` it is an answer to read at once, not a file to save.
+        """
+        disposition = {} if filename is None else {"Content-Disposition": f'attachment; filename="{filename}"'}
+        always = {"Content-Type": media_type, "X-Accel-Buffering": "no"}
+        super().__init__(chunks, headers={**always, **disposition, **(headers or {})})
         self._chunks, self._min_rate, self._grace_s = chunks, min_rate, min_rate.grace_s
 
     async def stream_response(self, send: Send) -> None:

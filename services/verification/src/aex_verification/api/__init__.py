@@ -8,6 +8,7 @@ from aex_verification.api.contracts import agent_artifact_routes, contract_route
 from aex_verification.api.events import event_routes
 from aex_verification.api.outcomes import export_routes, outcome_routes
 from aex_verification.api.verify import verify_routes
+from aex_verification.api.verify_batch import batch_routes
 from aex_verification.deps import Deps
 
 
@@ -19,6 +20,7 @@ def routes(deps: Deps) -> APIRouter:
         export_routes(deps),  # before the outcome of a contract named `export`
         outcome_routes(deps),
         verify_routes(deps),
+        batch_routes(deps),
         catalog_routes(deps),
         agent_artifact_routes(deps),
         domain_routes(deps),

@@ -12,7 +12,7 @@ from aex_models.science import ScienceResult
 from aex_outcomes.json_values import format_claim_texts
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.science.confined import ExaminationLost
-from aex_outcomes.submission.verify_request import VerifyRequest, check_verify_request
+from aex_outcomes.submission.verify_request import CheckedTrial, VerifyRequest, check_verify_request
 from aex_runtime.errors import InvalidRequest, TemporarilyUnavailable, Unprocessable, summarize_problems
 from aex_runtime.identity.principals import Principal
 from aex_verification.deps import Deps
@@ -55,6 +55,14 @@ async def grade_without_contract(
     request, candidate = check() if body_bytes <= _MAX_INLINE_BYTES else await asyncio.to_thread(check)
     attempt_id = deps.ids.new("att")
     grade = await _grade(deps, consumer, request, attempt_id, time_limit_s)
+    return finish_result_or_raise(deps, grade, attempt_id, candidate)
+
+
+def finish_result_or_raise(deps: Deps, grade: Grade, attempt_id: str, candidate: str) -> VerificationResult:
+    """Return the grade's result with the hash of its candidate and the time.
+
+    Raises `TemporarilyUnavailable` if grading failed.
+    """
     if grade.result is None:
         _log.warning("verification_lost", attempt_id=attempt_id, error=grade.error)
         code, message, retry_after_s = _UNAVAILABLE.get(grade.error, _LOST)
@@ -67,24 +75,31 @@ async def _grade(
 ) -> Grade:
     try:
         async with asyncio.timeout(time_limit_s):
-            grade_request = GradeRequest(
-                contract_id=NO_CONTRACT,
-                attempt_id=attempt_id,
-                consumer_id=consumer.id,
-                success_criteria=request.success_criteria,
-                work_input=request.input,
-                evaluation=request.evaluation,
-                output=request.output,
-                execution_metadata=request.execution_metadata,
-                platform_latency_ms=request.platform_latency_ms,
-                reasoning=request.reasoning,
-                science=await _examine(deps, consumer, request, attempt_id),
-            )
-            return await deps.grader.grade(grade_request)
+            science = await _examine(deps, consumer, request, attempt_id)
+            return await deps.grader.grade(make_grade_request(consumer, request, attempt_id, science))
     except ExaminationLost as lost:
         return Grade(None, error=str(lost))
     except TimeoutError:
         return Grade(None, error="JobTimeout")
+
+
+def make_grade_request(
+    consumer: Principal, request: VerifyRequest, attempt_id: str, science: ScienceResult | None = None
+) -> GradeRequest:
+    """Return the input of grading for an output without a contract."""
+    return GradeRequest(
+        contract_id=NO_CONTRACT,
+        attempt_id=attempt_id,
+        consumer_id=consumer.id,
+        success_criteria=request.success_criteria,
+        work_input=request.input,
+        evaluation=request.evaluation,
+        output=request.output,
+        execution_metadata=request.execution_metadata,
+        platform_latency_ms=request.platform_latency_ms,
+        reasoning=request.reasoning,
+        science=science,
+    )
 
 
 async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, attempt_id: str) -> ScienceResult | None:
@@ -106,13 +121,25 @@ async def _examine(deps: Deps, consumer: Principal, request: VerifyRequest, atte
 
 def _check_request(deps: Deps, body: Any) -> tuple[VerifyRequest, str]:
     """Return the parsed request, and the hash that a candidate with this content would have."""
-    checked = check_verify_request(body, deps.catalog, has_reviewer=deps.reviewer is not None)
+    return require_valid_request(check_verify_request(body, deps.catalog, has_reviewer=deps.reviewer is not None))
+
+
+def require_valid_request(checked: CheckedTrial[VerifyRequest]) -> tuple[VerifyRequest, str]:
+    """Return a checked request and the hash that a candidate with this content would have.
+
+    Raises `InvalidRequest` or `Unprocessable` with all its problems.
+    """
     request = checked.request
     if request is None:
-        refusal = Unprocessable if checked.only_shape else InvalidRequest
-        raise refusal("invalid_verification", summarize_problems(checked.problems), checked.problems)
+        raise make_refusal(checked)
     require_claims_within_limit(request.claimed_values)
     try:
         return request, candidate_hash(request)
     except NotCanonical as error:
         raise make_not_canonical_refusal(error) from error
+
+
+def make_refusal(checked: CheckedTrial[VerifyRequest]) -> InvalidRequest | Unprocessable:
+    """Return the refusal of a request with problems: 422 if only fields are missing or wrong, else 400."""
+    refusal = Unprocessable if checked.only_shape else InvalidRequest
+    return refusal("invalid_verification", summarize_problems(checked.problems), checked.problems)
