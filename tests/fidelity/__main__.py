@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import sys
 
+from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
 from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
 
@@ -15,7 +16,11 @@ PAIRS = 10_000
 
 async def measure(pairs: int, seed: int) -> list[FidelityRow]:
     """Return a row per metric, over so many pairs each."""
-    return [*await text_rows(text_cases(seed, pairs)), *await label_rows(label_cases(seed, pairs))]
+    return [
+        *await text_rows(text_cases(seed, pairs)),
+        *await label_rows(label_cases(seed, pairs)),
+        *await answer_rows(text_cases(seed, pairs), constructed_cases(seed, pairs)),
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -81,9 +81,9 @@ def _comparable(labels: list[Label]) -> list[str]:
 
 def format_table(rows: Iterable[FidelityRow]) -> str:
     """Return a head and a line per metric."""
-    lines = [f"{'metric':12}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  met"]
+    lines = [f"{'metric':16}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  met"]
     lines += [
-        f"{row.metric:12}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
+        f"{row.metric:16}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
         f"{'yes' if row.is_met else 'NO'}"
         for row in rows
     ]

@@ -3,10 +3,12 @@ from typing import Any
 
 import pytest
 
+from aex_outcomes.extractors.answers import AnswersExtractor
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.protocol import AgentFault, MetricValue
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from tests.fidelity.__main__ import main
+from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
 from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
 
@@ -14,7 +16,7 @@ from tests.fidelity.differences import FidelityRow, format_table, label_rows, te
 class ShiftedExtractor:
     """An extractor that adds a small difference to every score."""
 
-    def __init__(self, inner: TextQualityExtractor | ClassificationExtractor, by: float) -> None:
+    def __init__(self, inner: TextQualityExtractor | ClassificationExtractor | AnswersExtractor, by: float) -> None:
         self._inner = inner
         self._by = by
         self.supported_metrics = inner.supported_metrics
@@ -41,10 +43,19 @@ async def test_classification_equals_scikit_learn_on_300_sets_of_labels() -> Non
     }
 
 
+async def test_metrics_of_answers_equal_the_reference_libraries_on_300_pairs() -> None:
+    rows = await answer_rows(text_cases(seed=7, count=300), constructed_cases(seed=7, count=300))
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
+        (name, 300, True) for name in AnswersExtractor().supported_metrics()
+    }
+
+
 async def test_small_differences_are_reported() -> None:
     texts = await text_rows(text_cases(7, 5), ShiftedExtractor(TextQualityExtractor(), 2e-9))
     labels = await label_rows(label_cases(7, 5), ShiftedExtractor(ClassificationExtractor(), 2e-12))
-    assert [row.is_met for row in (*texts, *labels)] == [False] * 8
+    shifted = ShiftedExtractor(AnswersExtractor(), 2e-9)
+    answers = await answer_rows(text_cases(7, 5), constructed_cases(7, 5), shifted)
+    assert [row.is_met for row in (*texts, *labels, *answers)] == [False] * 15
     assert format_table(texts).count(" NO") == 4
 
 
@@ -62,7 +73,7 @@ def test_bar_is_missed_without_pairs() -> None:
 def test_command_prints_a_line_per_metric_and_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["20", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 16
     assert all(line.endswith(" yes") for line in lines[1:])
 
 
@@ -77,3 +88,6 @@ def test_cases_cover_all_kinds_of_texts_and_labels() -> None:
     assert {type(each) for case in labels for each in case.true} == {str, int, bool}
     assert any(set(case.predicted) - set(case.true) for case in labels)
     assert any(isinstance(each, dict) and "id" in each for case in labels for each in case.predictions)
+    verdicts = [(each.metric, each.is_right) for each in constructed_cases(1, 1_000)]
+    assert {*verdicts} == {(name, right) for name in ("numeric_match", "choice_match") for right in (True, False)}
+    assert len(verdicts) == 2_000

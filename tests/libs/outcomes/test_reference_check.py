@@ -111,7 +111,7 @@ async def test_there_is_nothing_to_try_without_criteria_or_reference() -> None:
     ],
 )
 def test_the_text_lies_wherever_an_extractor_looks_for_it(text_quality: str, contains: str, output: Any) -> None:
-    pointers = {"text_quality": text_quality, "contains": contains}
+    pointers = {"text_quality": text_quality, "contains": contains, "answers": text_quality}
     sections = {name: {"config": {"text_pointer": pointer}} for name, pointer in pointers.items()}
     assert build_reference_output("t", VerificationEngine({"extractors": sections})) == output
 

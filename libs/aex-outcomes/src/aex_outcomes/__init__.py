@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from aex_outcomes.config import OutcomeConfig as OutcomeConfig
     from aex_outcomes.config import load_config as load_config
     from aex_outcomes.engine.verification import VerificationEngine as VerificationEngine
+    from aex_outcomes.extractors.answers import AnswersExtractor as AnswersExtractor
     from aex_outcomes.extractors.classification import ClassificationExtractor as ClassificationExtractor
     from aex_outcomes.extractors.contains import ContainsExtractor as ContainsExtractor
     from aex_outcomes.extractors.custom import CustomExtractor as CustomExtractor
@@ -52,6 +53,7 @@ _NAMES = {
     "catalog": ("Catalog",),
     "config": ("OutcomeConfig", "load_config"),
     "engine.verification": ("VerificationEngine",),
+    "extractors.answers": ("AnswersExtractor",),
     "extractors.classification": ("ClassificationExtractor",),
     "extractors.contains": ("ContainsExtractor",),
     "extractors.custom": ("CustomExtractor",),

@@ -16,6 +16,7 @@ BUILT_IN = {
     "text_quality": "TextQualityExtractor",
     "classification": "ClassificationExtractor",
     "contains": "ContainsExtractor",
+    "answers": "AnswersExtractor",
     "custom": "CustomExtractor",
     "statistics": "RecomputedStatisticsExtractor",
     "science": "ScienceExtractor",

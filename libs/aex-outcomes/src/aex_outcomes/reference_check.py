@@ -11,6 +11,7 @@ from aex_models.results import METRIC_MISSING, CriterionResult, Provenance
 from aex_models.work import LintWarning
 from aex_outcomes.engine.verdict import CriteriaWeights
 from aex_outcomes.engine.verification import VerificationEngine
+from aex_outcomes.extractors.answers import AnswersExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor, read_references
 from aex_outcomes.linter import describe_criterion
@@ -82,7 +83,8 @@ def _fails(result: CriterionResult) -> bool:
 def build_reference_output(reference: str, engine: VerificationEngine) -> Any:
     """Return an output that has the reference as its text at every pointer where an extractor reads one."""
     readers = engine.catalog.extractors.values()
-    pointers = {each.text_pointer for each in readers if isinstance(each, TextQualityExtractor | ContainsExtractor)}
+    of_texts = TextQualityExtractor | ContainsExtractor | AnswersExtractor
+    pointers = {each.text_pointer for each in readers if isinstance(each, of_texts)}
     if "" in pointers:
         return reference
     output: dict[str, Any] = {}

@@ -41,7 +41,7 @@ JOB = "aex_outcomes.engine.job:verify_candidate"
 JOB_OF_SEVERAL = "aex_outcomes.engine.job:verify_candidates"
 DRY_RUN = "aex_outcomes.sandbox.dry_run:dry_run"
 CHECK_REFERENCE = "aex_outcomes.reference_check:check_references_against_criteria"
-WARM = ("rapidfuzz.distance", "re2", "jsonschema_rs")
+WARM = ("rapidfuzz.distance", "rapidfuzz.fuzz", "re2", "jsonschema_rs")
 """Modules that workers import before their first job, so that no candidate waits for it."""
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 """Size limit of a worker's result. Honest results are smaller, though they repeat every threshold and schema."""

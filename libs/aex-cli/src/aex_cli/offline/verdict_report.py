@@ -140,6 +140,8 @@ def _missing_reason(result: CriterionResult, catalog: Catalog) -> str:
         return f"it is not measured offline: give --{result.metric.replace('_', '-')}"
     if isinstance(extractor, RecomputedStatisticsExtractor | ScienceExtractor):
         return "no value was recomputed or checked for it"
+    if (location := catalog.entry(result.metric).at) is not None:
+        return f"the output has nothing at {location or 'its root'}, or where the evaluation data locate it"
     return "the metadata lack it" if isinstance(extractor, LatencyExtractor) else "the output lacks it"
 
 

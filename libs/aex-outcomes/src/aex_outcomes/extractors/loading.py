@@ -19,6 +19,7 @@ _MODULES = {
     "TextQualityExtractor": "text_quality",
     "ClassificationExtractor": "classification",
     "ContainsExtractor": "contains",
+    "AnswersExtractor": "answers",
     CUSTOM: "custom",
     "RecomputedStatisticsExtractor": "statistics",
     "ScienceExtractor": "science",

@@ -97,7 +97,7 @@ _TYPE = re.compile(r"rouge([1-9]|L)")
 
 
 class TooManySteps(ValueError):
-    """Error for a candidate that is too long to compute ROUGE-L with these references."""
+    """Error for a candidate that is too long to compute a metric with these references."""
 
 
 def is_rouge_type(name: str) -> bool:
