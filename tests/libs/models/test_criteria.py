@@ -161,6 +161,22 @@ def test_criteria_have_defaults_and_a_minimum_score_of_0_is_legal() -> None:
     assert criteria(minimum_weighted_score=0.0).minimum_weighted_score == 0.0
 
 
+def test_null_is_an_absent_bonus_penalty_and_minimum_score() -> None:
+    explicit = criteria(criteria=[criterion(bonus=None, penalty=None)], minimum_weighted_score=None)
+    assert explicit == criteria()
+    assert explicit.model_dump(mode="json") == criteria().model_dump(mode="json")
+    assert (
+        SuccessCriteria.model_validate_json(
+            '{"criteria": [], "minimum_weighted_score": null}'.replace(
+                "[]", '[{"metric": "m", "metric_type": "count", "comparison": "gte", "threshold": 1, "bonus": null}]'
+            )
+        )
+        .criteria[0]
+        .bonus
+        == 0
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [

@@ -84,6 +84,8 @@ def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
         ([criterion("custom.a", "eq", True, metric_type="boolean")], {"+", "-"}),
         ([criterion("custom.a", "eq", True, metric_type="boolean"), criterion("custom.a", "gte", 1)], set()),
         ([flag("matches_pattern"), flag("matches_pattern", threshold=False)], {"+-", "-+", "--"}),
+        ([flag("has_required_fields"), score("gte", 0.5, "has_required_fields")], {"++", "-+", "--"}),
+        ([flag("has_required_fields", threshold=False), score("gte", 1, "has_required_fields")], {"+-", "-+", "--"}),
     ],
 )  # fmt: skip
 def test_criteria_on_one_metric_share_its_value(listed: list[SuccessCriterion], expected: set[str]) -> None:
@@ -115,6 +117,9 @@ def test_shares_are_fractions_of_the_items_where_these_are_known() -> None:
     some = criterion("contains_keywords", "in_range", {"min": 0.1, "max": 0.9}, metric_type="contains")
     assert reached(some, evaluation={"required_keywords": ["a", "A "]}) == {"-"}
     assert reached(some, evaluation={"required_keywords": ["a", "b"]}) == {"+", "-"}
+    fields = score("in_range", {"min": 0.1, "max": 0.9}, "has_required_fields", "percentage")
+    assert reached(fields, evaluation={"required_fields": ["a", "a"]}) == {"-"}
+    assert reached(fields, evaluation={"required_fields": ["a", "b"]}) == {"+", "-"}
 
 
 def test_schemas_of_thresholds_are_independent() -> None:

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictInt
-from aex_models.money import MAX_AMOUNT, ZERO, Money
+from aex_models.money import MAX_AMOUNT, ZERO, MoneyOrNull
 from aex_models.numbers import is_finite_number
 from aex_models.thresholds import COMPARISONS, ComparisonOperator, MetricType, find_threshold_problem
 
@@ -44,6 +44,13 @@ class Scale(StrEnum):
 MetricName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 CriterionIndex = Annotated[StrictInt, Field(ge=0)]
 FinitePositive = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+DEFAULT_MINIMUM = 0.5
+"""`minimum_weighted_score` of criteria that set none."""
+MinimumScore = Annotated[
+    float,
+    Field(ge=0, le=1),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "null"}]}, mode="validation"),
+]
 MAX_CRITERIA = 10
 """`max_criteria_per_task` of an installation that configures nothing."""
 
@@ -75,10 +82,10 @@ class SuccessCriterion(Frozen):
     """Share in the weighted score, relative to the other criteria's weights."""
     required: StrictBool | None = None
     """True if success needs this criterion. Unset: true under `all`, false under `any` and `weighted`."""
-    bonus: Money = ZERO
-    """Amount paid when the criterion is met, by the `bonus_policy`."""
-    penalty: Money = ZERO
-    """Amount subtracted when the criterion is not met."""
+    bonus: MoneyOrNull = ZERO
+    """Amount paid when the criterion is met, by the `bonus_policy`; null is 0."""
+    penalty: MoneyOrNull = ZERO
+    """Amount subtracted when the criterion is not met; null is 0."""
     scale: Scale | None = None
     """Scale of a percentage's threshold, and of a custom metric's value; other types have none."""
 
@@ -140,8 +147,8 @@ class SuccessCriteria(Frozen):
     """Criteria, at least one; the configuration's `max_criteria_per_task` bounds them."""
     aggregation: Aggregation = Aggregation.ALL
     """Rule that combines the criteria into one verdict."""
-    minimum_weighted_score: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Least share of the weights that must be met under `weighted`; 0.0 is a legal value."""
+    minimum_weighted_score: MinimumScore = DEFAULT_MINIMUM
+    """Least share of the weights that must be met under `weighted`; 0.0 is a legal value, null is the default."""
     bonus_policy: BonusPolicy = BonusPolicy.ON_SUCCESS
     """Condition under which bonuses are paid."""
 
@@ -150,7 +157,7 @@ class SuccessCriteria(Frozen):
     def _minimum_is_a_number(cls, minimum: Any) -> Any:
         if isinstance(minimum, bool | str):
             raise PydanticCustomError("invalid_minimum", "minimum_weighted_score must be a number from 0 to 1")
-        return minimum
+        return DEFAULT_MINIMUM if minimum is None else minimum
 
     @field_validator("criteria", mode="before")
     @classmethod

@@ -38,6 +38,11 @@ def parse_amount(value: Any) -> Decimal:
     return _parse(value, MAX_AMOUNT)
 
 
+def parse_amount_or_null(value: Any) -> Decimal:
+    """Parse an amount like `parse_amount`; None is 0."""
+    return ZERO if value is None else parse_amount(value)
+
+
 def parse_contract_total(value: Any) -> Decimal:
     """Parse the total of a contract, of up to `MAX_TOTAL`; otherwise like `parse_amount`."""
     return _parse(value, MAX_TOTAL)
@@ -126,19 +131,26 @@ _SCHEMA = WithJsonSchema(
 )
 
 
-def _input_schema(pattern: str, maximum: Decimal, example: str) -> WithJsonSchema:
+def _input_schema(pattern: str, maximum: Decimal, example: str, *further: dict[str, Any]) -> WithJsonSchema:
     number = {"type": "number", "minimum": 0, "maximum": float(maximum), "multipleOf": float(_MICRO)}
     return WithJsonSchema(
-        {"anyOf": [{"type": "string", "pattern": pattern}, number], "examples": [example]}, mode="validation"
+        {"anyOf": [{"type": "string", "pattern": pattern}, number, *further], "examples": [example]}, mode="validation"
     )
 
 
-_AMOUNT_INPUT = _input_schema(r"^((0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?|1000000000(\.0{1,6})?)$", MAX_AMOUNT, "0.25")
+_AMOUNT_PATTERN = r"^((0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?|1000000000(\.0{1,6})?)$"
+_AMOUNT_INPUT = _input_schema(_AMOUNT_PATTERN, MAX_AMOUNT, "0.25")
+_AMOUNT_OR_NULL_INPUT = _input_schema(_AMOUNT_PATTERN, MAX_AMOUNT, "0.25", {"type": "null"})
 _RATE_INPUT = _input_schema(r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$", Decimal(1), "0.05")
 _AS_TEXT = PlainSerializer(format_amount, return_type=str, when_used="json")
 
 Money = Annotated[Decimal, BeforeValidator(parse_amount), Field(ge=0), _AS_TEXT, _SCHEMA, _AMOUNT_INPUT]
 """A single amount that is never negative."""
+
+MoneyOrNull = Annotated[
+    Decimal, BeforeValidator(parse_amount_or_null), Field(ge=0), _AS_TEXT, _SCHEMA, _AMOUNT_OR_NULL_INPUT
+]
+"""A single amount that is never negative; null is 0."""
 
 TotalMoney = Annotated[Decimal, BeforeValidator(parse_contract_total), Field(ge=0), _AS_TEXT, _SCHEMA]
 """The total of a contract: a sum of single amounts, never negative."""

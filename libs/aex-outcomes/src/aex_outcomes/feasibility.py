@@ -21,7 +21,9 @@ from aex_outcomes.engine.criteria import (
     find_value_problem,
     is_boolean_criterion,
     is_met,
+    is_share_or_flag,
     is_within,
+    to_flag_if_boolean,
     to_fraction_if_custom_percent,
     to_fraction_if_percent,
 )
@@ -37,6 +39,7 @@ Met = tuple[bool, ...]
 """Combination: for each criterion in order, true if it is met."""
 BY_LABELS = frozenset({"accuracy", "recall"})
 BY_TERMS = "contains_keywords"
+BY_FIELDS = "has_required_fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class EvaluationCounts:
     """Number of true labels: accuracy is a multiple of 1/labels."""
     terms: int = 0
     """Number of different required terms: their share is a multiple of 1/terms."""
+    fields: int = 0
+    """Number of different required fields: their share is a multiple of 1/fields."""
     wordless: bool = False
     """True if the work has references, and none has a word that ROUGE counts."""
 
@@ -55,7 +60,7 @@ NO_EVALUATION = EvaluationCounts()
 
 
 def count_evaluation_items(criteria: Sequence[SuccessCriterion], evaluation: Mapping[str, Any]) -> EvaluationCounts:
-    """Count the labels and terms of the evaluation data that the criteria use."""
+    """Count the labels, terms and fields of the evaluation data that the criteria use."""
     if not evaluation:
         return NO_EVALUATION
     metrics = {each.metric for each in criteria}
@@ -63,6 +68,7 @@ def count_evaluation_items(criteria: Sequence[SuccessCriterion], evaluation: Map
     return EvaluationCounts(
         labels=len(evaluation.get("ground_truth") or ()) if metrics & BY_LABELS else 0,
         terms=len(normalize_distinct_terms(evaluation.get("required_keywords") or ())) if BY_TERMS in metrics else 0,
+        fields=len(set(evaluation.get("required_fields") or ())) if BY_FIELDS in metrics else 0,
         wordless=bool(references) and not any(map(tokenize_for_rouge, references)),
     )
 
@@ -126,7 +132,8 @@ def _by_value(
     is_own_code = is_custom_metric(entry.name)
     grids = _grids(sharing, entry, counts)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
-    values = [*numbers, *([True, False] if any(map(is_boolean_criterion, sharing)) else [])]
+    has_flags = any(map(is_boolean_criterion, sharing)) and not is_share_or_flag(entry)
+    values = [*numbers, *([True, False] if has_flags else [])]
     met_by_value = [tuple(_is_met(*each, value) for each in pairs) for value in values]
     if is_own_code:  # an invalid value for any of them makes the verdict indeterminate
         met_by_value = [met for met in met_by_value if None not in met]
@@ -139,7 +146,7 @@ def _by_value(
 
 def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool | None:
     """Return True if the value meets the criterion, False if not, and None for an invalid value."""
-    value = to_fraction_if_custom_percent(criterion, raw)
+    value = to_flag_if_boolean(criterion, to_fraction_if_custom_percent(criterion, raw), entry)
     return is_met(criterion, value) if find_value_problem(criterion, value, entry) is None else None
 
 
@@ -153,6 +160,8 @@ def _grids(sharing: Sequence[SuccessCriterion], entry: MetricEntry, counts: Eval
         return (counts.labels or None,)
     if entry.name == BY_TERMS:
         return (counts.terms or None,)
+    if entry.name == BY_FIELDS:
+        return (counts.fields or None,)
     return (None,)
 
 

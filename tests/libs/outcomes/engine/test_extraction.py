@@ -33,6 +33,19 @@ async def test_criteria_with_terms_of_their_own_do_not_overwrite_each_other() ->
     assert found.metrics == {"contains_keywords": 0.5}
 
 
+async def test_a_share_is_a_boolean_where_a_criterion_reads_one() -> None:
+    kinds: list[tuple[str, Any]] = [("boolean", True), ("percentage", 50), ("numeric", 0.6)]
+    comparison = {"boolean": "eq", "percentage": "gte", "numeric": "gte"}
+    listed = [criterion("has_required_fields", comparison[kind], bound, metric_type=kind) for kind, bound in kinds]
+    evaluation = {"required_fields": ["a", "b"]}
+    half = await verify(criteria(*listed), {"a": 1}, evaluation=evaluation)
+    assert [(each.value, each.met) for each in half.criterion_results] == [(False, False), (0.5, True), (0.5, False)]
+    complete = await verify(criteria(*listed), {"a": 1, "b": None}, evaluation=evaluation)
+    assert [each.value for each in complete.criterion_results] == [True, 1, 1]
+    assert [type(each.value) for each in complete.criterion_results] == [bool, float, float]
+    assert complete.metrics == {"has_required_fields": True}
+
+
 async def test_one_failing_extractor_leaves_the_others_and_makes_the_verdict_indeterminate() -> None:
     engine = VerificationEngine({"extractors": {"bad": {"class": f"{SAMPLES}:Failing"}}})
     expected = criteria(

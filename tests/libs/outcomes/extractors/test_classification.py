@@ -77,6 +77,27 @@ async def test_confidence_is_the_mean_where_every_prediction_has_one(confidences
     assert (found.code if isinstance(found, AgentFault) else found) == expected
 
 
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"confidence": 0.7}, 0.7),
+        ({"predictions": [], "confidence": 1}, 1),
+        ({"predictions": ["a", "b"], "confidence": 0.7}, 0.7),
+        ({"predictions": [{"label": "a", "confidence": None}, "b"], "confidence": 0.7}, 0.7),
+        ({"predictions": [{"label": "a", "confidence": 0.5}], "confidence": 0.7}, 0.5),
+        ({"predictions": [{"label": "a", "confidence": 0.5}, "b"], "confidence": 0.7}, None),
+        ({"predictions": ["a"], "confidence": None}, None),
+        ({"predictions": ["a"], "confidence": "high"}, "not_a_number"),
+        ({"confidence": 70}, "out_of_range"),
+        ([{"label": "a"}], None),
+        ("0.7", None),
+    ],
+)
+async def test_confidence_is_the_outputs_where_no_prediction_has_one(output: Any, expected: Any) -> None:
+    found = (await ClassificationExtractor().extract({}, output, {})).get("confidence")
+    assert (found.code if isinstance(found, AgentFault) else found) == expected
+
+
 def test_ids_of_the_ground_truth_must_differ() -> None:
     truth = [{"label": "a", "id": 1}, {"label": "b", "id": 1}, "c"]
     [problem] = ClassificationExtractor().check_evaluation({"ground_truth": truth})

@@ -27,17 +27,20 @@ async def test_pattern_applies_to_the_text_and_schema_to_the_complete_output() -
 @pytest.mark.parametrize(
     ("output", "fields", "expected"),
     [
-        ({"a": None, "b": 0}, ["a", "b"], True),
-        ({"a": 1}, ["a", "b"], False),
-        ({"a": {"b": [1]}}, ["/a/b/0"], True),
-        ({"a": {"b": [1]}}, ["/a/b/1"], False),
-        ({"a/b": 1}, ["a/b", "/a~1b"], True),
-        (["a"], ["a"], False),
-        ("a", ["a"], False),
+        ({"a": None, "b": 0}, ["a", "b"], 1),
+        ({"a": 1}, ["a", "b"], 0.5),
+        ({"a": 1}, ["a", "b", "a", "c"], 1 / 3),
+        ({"a": {"b": [1]}}, ["/a/b/0"], 1),
+        ({"a": {"b": [1]}}, ["/a/b/1"], 0),
+        ({"a/b": 1}, ["a/b", "/a~1b"], 1),
+        (["a"], ["a"], 0),
+        ("a", ["a"], 0),
     ],
 )
-async def test_required_fields_are_keys_or_pointers(output: Any, fields: list[str], expected: bool) -> None:
-    assert (await extract(output, required_fields=fields))["has_required_fields"] is expected
+async def test_the_share_of_required_keys_and_pointers_is_found(
+    output: Any, fields: list[str], expected: float
+) -> None:
+    assert (await extract(output, required_fields=fields))["has_required_fields"] == expected
 
 
 async def test_what_was_compiled_serves_the_next_candidates() -> None:

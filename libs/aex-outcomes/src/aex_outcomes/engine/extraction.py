@@ -12,6 +12,7 @@ from aex_models.criteria import SuccessCriterion
 from aex_models.examination import Fault
 from aex_models.results import CriterionError
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.criteria import to_flag_if_boolean
 from aex_outcomes.engine.extraction_plan import ExtractorRun, Reading, plan_extraction, platform_error
 from aex_outcomes.extractors.protocol import (
     AgentFault,
@@ -102,7 +103,10 @@ class Extraction:
                 if not any(each.error and each.error.fault is Fault.PLATFORM for each in found.values()):
                     self._cache.put(key, found)
             for position, metric in names.items():
-                readings[position] = found.get(metric, Reading())
+                reading, entry = found.get(metric, Reading()), self._catalog.entry(criteria[position].metric)
+                readings[position] = replace(
+                    reading, value=to_flag_if_boolean(criteria[position], reading.value, entry)
+                )
         return ExtractionResult([readings[position] for position in range(len(criteria))], seconds)
 
     async def _run(

@@ -97,7 +97,8 @@ def build_secret_score_entry(
 ) -> MetricEntry:
     """Return the entry of a score from 0 to 1 that is computed from the evaluation data under this key.
 
-    Higher is better. `own_type`: metric type that only such scores have, if there is one. `at`: JSON pointer to the
+    Higher is better. `own_type`: further metric type, if there is one. With `boolean`, a boolean criterion reads the
+    score as true if it is 1. `at`: JSON pointer to the
     measured part of the output; a metric that has one can be named.
     """
     return MetricEntry(

@@ -33,25 +33,26 @@ class ClassificationExtractor:
 
     Predictions are the list at `predictions_pointer` of the output, or an output that is itself a list. Each is
     `{"label": …, "id"?: …, "confidence"?: …}` or a bare label. Predictions are matched with the ground truth by `id` if
-    every item on both sides has one, else by position.
+    every item on both sides has one, else by position. `confidence` is the predictions' mean if each has one, and the
+    output's `/confidence` if none has one.
     """
 
     predictions_pointer: str = "/predictions"
     """JSON pointer to the predictions in the output."""
-    version = "1"
+    version = "2"
 
     def __post_init__(self) -> None:
         require_json_pointer(self.predictions_pointer)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return number and mean confidence of the predictions, and the scores if there is a ground truth.
+        """Return number of predictions and confidence, and the scores if there is a ground truth.
 
         Predictions that do not fit the ground truth give an `AgentFault` in place of each score.
         """
         found = task_output if isinstance(task_output, list) else resolve_pointer(task_output, self.predictions_pointer)
         if not isinstance(found, list | tuple):
-            return {}
-        metrics: Metrics = {"num_predictions": len(found), **_confidence(found)}
+            return _output_confidence(task_output)
+        metrics: Metrics = {"num_predictions": len(found), **_confidence(found, task_output)}
         truth = task_input.get("ground_truth")
         if not isinstance(truth, list | tuple) or not truth:
             return metrics
@@ -78,7 +79,7 @@ class ClassificationExtractor:
             ),
             MetricEntry(
                 name="confidence",
-                description="Mean of the predictions' `confidence`, where each prediction has one.",
+                description="Mean of the predictions' `confidence`; the output's own if no prediction has one.",
                 unit="fraction",
                 range=(0, 1),
                 direction=Direction.HIGHER,
@@ -131,13 +132,22 @@ def _key(value: Any) -> Key | None:
     return ("number", int(value)) if is_integral_number(value) else None
 
 
-def _confidence(predictions: Sequence[Any]) -> Metrics:
-    """Return the mean confidence, or a fault for an invalid one; empty unless all predictions have one."""
-    if not predictions or not all(isinstance(item, dict) for item in predictions):  # bare labels end at the first
-        return {}
-    values: list[Any] = [item.get("confidence") for item in predictions]
-    if None in values:
-        return {}
+def _confidence(predictions: Sequence[Any], output: Any) -> Metrics:
+    """Return the predictions' mean confidence, or the output's if none has one; empty if only some have one."""
+    items = predictions if dict in set(map(type, predictions)) else ()  # bare labels are the common case
+    values = [item["confidence"] for item in items if isinstance(item, dict) and item.get("confidence") is not None]
+    if not values:
+        return _output_confidence(output)
+    return _mean_confidence(values) if len(values) == len(predictions) else {}
+
+
+def _output_confidence(output: Any) -> Metrics:
+    value = output.get("confidence") if isinstance(output, Mapping) else None
+    return {} if value is None else _mean_confidence([value])
+
+
+def _mean_confidence(values: Sequence[Any]) -> Metrics:
+    """Return the mean of confidences, or a fault for an invalid one."""
     if not all(is_finite_number(value) for value in values):
         return {"confidence": AgentFault("not_a_number", "each confidence must be a number")}
     if not all(0 <= value <= 1 for value in values):

@@ -45,9 +45,9 @@ class ContainsExtractor:
     """Extractor of required terms, a pattern, a JSON Schema and required fields.
 
     Terms and pattern are searched in the text at `text_pointer` of the output. `matches_pattern`: RE2 finds the pattern
-    anywhere in the text; anchor it with ^ and $ to match the complete text. `has_required_fields`: each field is a key
-    of the output or a JSON pointer into it, and null counts as present. A text longer than `max_text_length`, or longer
-    than twice as much after normalisation, is the agent's fault.
+    anywhere in the text; anchor it with ^ and $ to match the complete text. `has_required_fields`: share of the fields
+    that are present, each a key of the output or a JSON pointer into it; null counts as present. A text longer than
+    `max_text_length`, or longer than twice as much after normalisation, is the agent's fault.
     """
 
     text_pointer: str = TEXT_POINTER
@@ -62,7 +62,7 @@ class ContainsExtractor:
     """Function that prepares a text for searching; cached for criteria that have terms of their own."""
     _compile_pattern: Callable[[str], Pattern] = field(default_factory=lambda: lru_cache(_COMPILED)(compile_pattern))
     _compile_schema: Callable[[str], Validator] = field(default_factory=lambda: lru_cache(_COMPILED)(compile_schema))
-    version = "3"
+    version = "4"
 
     def __post_init__(self) -> None:
         require_json_pointer(self.text_pointer)
@@ -99,7 +99,8 @@ class ContainsExtractor:
                 metrics["matches_schema"] = AgentFault("not_json", f"the output is {error}")
         fields = self._data(task_input, "has_required_fields", "required_fields")
         if fields:
-            metrics["has_required_fields"] = all(_has_field(part, each) for each in fields)
+            distinct = set(fields)
+            metrics["has_required_fields"] = sum(_has_field(part, each) for each in distinct) / len(distinct)
         return metrics
 
     def _data(self, task_input: Mapping[str, Any], metric: str, key: str) -> Any:
@@ -133,12 +134,12 @@ class ContainsExtractor:
                 "True if the output conforms to the JSON Schema.",
                 *(MetricType.MATCHES_SCHEMA, MetricType.BOOLEAN),
             ),
-            _flag(
+            build_secret_score_entry(
                 "has_required_fields",
-                "required_fields",
-                self.part_pointer,
-                "True if every required field is in the output; null counts as present.",
                 MetricType.BOOLEAN,
+                "required_fields",
+                "Share of required fields in the output, as a boolean true if all are; null counts as present.",
+                at=self.part_pointer,
             ),
         )
 
