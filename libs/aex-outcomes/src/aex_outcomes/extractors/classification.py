@@ -133,7 +133,7 @@ def _key(value: Any) -> Key | None:
 
 
 def _confidence(predictions: Sequence[Any], output: Any) -> Metrics:
-    """Return the predictions' mean confidence, or the output's if none has one; empty if only some have one."""
+    """Return the predictions' mean confidence; the output's if none has one; nothing if only some do."""
     items = predictions if dict in set(map(type, predictions)) else ()  # bare labels are the common case
     values = [item["confidence"] for item in items if isinstance(item, dict) and item.get("confidence") is not None]
     if not values:
