@@ -30,6 +30,7 @@ MAX_BATCHES_PER_CONSUMER, MAX_BATCHES = 2, 8
 _MEDIA_TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/x-jsonlines")
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 """JSON encoder that writes only ASCII, because some readers end a line at U+2028."""
+_OWN_OUTPUT = Disclosure(output=True)
 _FIRST = (
     '{"success_criteria":{"criteria":[{"metric":"word_count","metric_type":"count","comparison":"gte","threshold":3}]}}'
 )
@@ -102,7 +103,7 @@ async def _answer_lines(deps: Deps, consumer: Principal, batch: Batch, request: 
             for each in group:
                 _count(tally, each)
             yield b"".join(_encode_line(_render_outcome(each, request)) for each in group)
-    yield _encode_line({"summary": project(tally.summarize(), Audience.CONSUMER)})
+    yield _encode_line({"summary": project(tally.summarize(), Audience.CONSUMER, _OWN_OUTPUT)})
 
 
 def _encode_line(value: dict[str, Any]) -> bytes:
@@ -119,7 +120,7 @@ def _count(tally: BatchTally, outcome: LineOutcome) -> None:
 def _render_outcome(outcome: LineOutcome, request: Request) -> dict[str, Any]:
     line: dict[str, Any] = {"index": outcome.index, "id": outcome.id}
     if outcome.result is not None:
-        return {**line, "result": project(outcome.result, Audience.CONSUMER, Disclosure(output=True))}
+        return {**line, "result": project(outcome.result, Audience.CONSUMER, _OWN_OUTPUT)}
     if outcome.error is None:
         raise ValueError("an outcome has a result or an error")
     return {**line, "problem": build_domain_problem(request, outcome.error)}
