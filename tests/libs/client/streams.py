@@ -53,7 +53,7 @@ class Script:
 
     def app(self) -> Starlette:
         """The application."""
-        return Starlette(routes=[Route("/{path:path}", self.answer, methods=["GET", "PUT"])])
+        return Starlette(routes=[Route("/{path:path}", self.answer, methods=["GET", "PUT", "POST"])])
 
 
 def event(seq: int, kind: str = "verification_rejected", **more: Any) -> str:

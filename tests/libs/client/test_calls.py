@@ -33,6 +33,7 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
     (calls.get_contract("c"), "verification", "GET", "/v1/contracts/c"),
     (calls.submit_output("c", 1), "verification", "POST", "/v1/contracts/c/outputs"),
     (calls.verify({}, 1), "verification", "POST", "/v1/verify"),
+    (calls.verify_batch({}, []), "verification", "POST", "/v1/verify/batch"),
     (calls.list_attempts("c"), "verification", "GET", "/v1/contracts/c/attempts"),
     (calls.get_attempt("c", "a"), "verification", "GET", "/v1/contracts/c/attempts/a"),
     (calls.finalize("c"), "verification", "POST", "/v1/contracts/c/finalize"),
@@ -66,7 +67,8 @@ PATHS: list[tuple[Call[Any], str, str, str]] = [
 def test_call_has_its_path_and_a_write_its_key() -> None:
     for call, service, method, path in PATHS:
         assert (call.service, call.method, call.path) == (service, method, path)
-        assert call.uses_idempotency_key == (method == "POST" and not path.endswith(("/validate", "/infer", "/verify")))
+        changes_nothing = path.endswith(("/validate", "/infer", "/verify", "/batch"))
+        assert call.uses_idempotency_key == (method == "POST" and not changes_nothing)
 
 
 def test_id_is_escaped_in_the_path() -> None:

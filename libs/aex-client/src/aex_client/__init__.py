@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from aex_client.async_client import AsyncAexClient
+from aex_client.batches import VerifiedOutput
 from aex_client.call import Call
 from aex_client.call_attempts import NO_RETRIES, RetryPolicy
 from aex_client.client import AexClient
@@ -69,6 +70,7 @@ __all__ = [
     "Unprocessable",
     "VerdictPending",
     "VerificationView",
+    "VerifiedOutput",
 ]
 
 _LATER = {"RevisionLoop": "revision_loop", "VerdictPending": "live_gate"}

@@ -11,6 +11,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
+from aex_client.batches import AsyncBatchMethod
 from aex_client.call import Call
 from aex_client.call_attempts import (
     FIVE_ATTEMPTS,
@@ -33,7 +34,7 @@ from aex_models.contract_events import ContractEvent
 T = TypeVar("T")
 
 
-class AsyncAexClient:
+class AsyncAexClient(AsyncBatchMethod):
     """An `AexClient` whose methods are coroutines. Its token function may be a coroutine function too."""
 
     def __init__(

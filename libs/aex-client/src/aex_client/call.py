@@ -115,9 +115,12 @@ def unwrap_single_page(page_call: Call[Page[T]]) -> Call[tuple[T, ...]]:
 def encode_json_body(value: Any) -> bytes:
     """Return a value as the JSON body of a request: models by their set fields, `Decimal` as digits.
 
-    Raises `ValueError` for NaN and infinity.
+    Lone surrogates are escaped; the service refuses them with their pointer. Raises `ValueError` for NaN and infinity.
     """
-    return json.dumps(value, default=_to_plain, allow_nan=False, ensure_ascii=False).encode()
+    try:
+        return json.dumps(value, default=_to_plain, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=_to_plain, allow_nan=False).encode()
 
 
 def encode_claims(claims: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from aex_client import calls
+from aex_client.batches import BatchMethod
 from aex_client.call import Call
 from aex_client.call_attempts import (
     FIVE_ATTEMPTS,
@@ -32,7 +33,7 @@ from aex_models.contract_events import ContractEvent
 T = TypeVar("T")
 
 
-class AexClient:
+class AexClient(BatchMethod):
     """A synchronous client of the four services, with one method for each endpoint.
 
     Threads may share it. Close it, or use it in a `with` statement. Methods repeat a failed request by `retries`, and

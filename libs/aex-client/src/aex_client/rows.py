@@ -10,6 +10,7 @@ from aex_client.call_attempts import CallPolicy, build_connection_failed, parse_
 from aex_client.errors import AexError, parse_problem
 
 T = TypeVar("T")
+_MEDIA_TYPE = "application/x-ndjson"
 _log = structlog.get_logger(__name__)
 
 
@@ -31,7 +32,8 @@ class RowStreamState(Generic[T]):
     def count_attempt_and_build_request(self, token: str) -> httpx.Request:
         """Count a further attempt and return its request."""
         self._attempt += 1
-        return self._policy.build_request(self._call, token, self._policy.timeout_s, {"Accept": "application/x-ndjson"})
+        headers = {"Accept": _MEDIA_TYPE} | ({"Content-Type": _MEDIA_TYPE} if self._call.body is not None else {})
+        return self._policy.build_request(self._call, token, self._policy.timeout_s + self._call.wait_s, headers)
 
     def plan_retry_after_refusal(self, response: httpx.Response) -> None:
         """Set the pause before a retry of a refused request. Raises `ProblemError` if no retry may follow."""

@@ -184,6 +184,8 @@ class VerificationView(View):
     metrics: dict[str, Value] = {}
     provenance: dict[str, Provenance] = {}
     criterion_results: tuple[CriterionView, ...] = ()
+    details: dict[str, Any] = {}
+    """Further figures by metric, such as the result of each hidden test."""
     weighted_score: float | None = None
     bonus: Amount | None = None
     penalty: Amount | None = None

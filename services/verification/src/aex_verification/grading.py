@@ -5,7 +5,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aex_models.evaluation import Evaluation
 from aex_models.results import VerificationResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.confinement.settings import (
@@ -17,6 +16,7 @@ from aex_outcomes.confinement.settings import (
     PoolClosed,
     WorkersUnavailable,
 )
+from aex_outcomes.engine.local import dump_evaluation
 from aex_outcomes.engine.slow_metrics import compute_code_seconds, compute_slow_seconds, has_slow_metric
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
@@ -167,11 +167,6 @@ class ConfinedGrader:
 def make_verification_id(attempt_id: str) -> str:
     """Return the id of the verification of an attempt."""
     return f"ver_{attempt_id.removeprefix('att_')}"
-
-
-def dump_evaluation(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """Return evaluation data as JSON values without absent keys."""
-    return evaluation.model_dump(mode="json", exclude_none=True) if evaluation else None
 
 
 def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str, Any]:

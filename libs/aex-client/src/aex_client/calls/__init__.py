@@ -1,5 +1,6 @@
 """Functions that build the call of each endpoint. Methods of both clients send these calls."""
 
+from aex_client.calls.batches import verify_batch
 from aex_client.calls.governance import decide_hold, get_hold, get_profile, list_holds, list_rules
 from aex_client.calls.publisher import (
     Submission,
@@ -84,4 +85,5 @@ __all__ = [
     "trial_balance",
     "validate_work",
     "verify",
+    "verify_batch",
 ]

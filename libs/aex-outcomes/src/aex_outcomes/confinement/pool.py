@@ -101,6 +101,11 @@ class WorkerPool:
         return self._dispatcher.workers.alive_count
 
     @property
+    def missing_confinement(self) -> tuple[str, ...]:
+        """Return the names of the confinement steps that its system lacks; empty before a worker is ready."""
+        return self._dispatcher.workers.missing_confinement
+
+    @property
     def running_jobs(self) -> int:
         """Return the number of jobs that workers run now."""
         return len(self._dispatcher.busy)

@@ -54,7 +54,8 @@ class WorkerSupervisor:
         self._alive: set[WorkerProcess] = set()
         self._starting: set[asyncio.Task[None]] = set()
         self._reapings: set[asyncio.Task[int]] = set()
-        self._reported_missing = False
+        self.missing_confinement: tuple[str, ...] = ()
+        """Names of the confinement steps that the workers' system lacks."""
         self._closed = False
 
     @property
@@ -110,8 +111,8 @@ class WorkerSupervisor:
     async def _start(self) -> None:
         spec = self._spec
         child, missing = await start_worker(spec.setup, spec.max_answer_bytes, self._listener, spec.start_timeout_s)
-        if missing and not self._reported_missing:
-            self._reported_missing = True
+        if missing and not self.missing_confinement:
+            self.missing_confinement = missing
             _log.warning("confinement_degraded", missing=missing)
         self._alive.add(child)
         self._on_ready(child)
