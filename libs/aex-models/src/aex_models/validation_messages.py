@@ -104,7 +104,7 @@ def find_closest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name with the fewest edits from `name`; None if all need more than `MAX_EDITS`.
 
     Differences of case are no edits, but decide between equal counts: for `rougel` the result is `rougeL`, not
-    `rouge1`. A name must have more characters than edits: two edits turn any name of two letters into another.
+    `rouge1`. A name must have more than two characters for each edit: two edits make `mape` of `nope`.
     """
     ranked = ((rank, each) for each in known if (rank := _rank(name, each)) is not None)
     return min(ranked, key=lambda found: found[0], default=(None, None))[1]
@@ -120,7 +120,7 @@ def _rank(name: str, known: str) -> tuple[int, int] | None:
     if abs(len(name) - len(known)) > MAX_EDITS:  # before a copy of a hostile name in lower case
         return None
     edits = _count_edits(name.lower(), known.lower(), MAX_EDITS)
-    if edits is None or edits >= len(name or known):
+    if edits is None or 2 * edits >= len(name or known):
         return None
     return edits, sum(left != right for left, right in zip(name, known, strict=False))
 
