@@ -42,6 +42,10 @@ def test_scores_equal_sacrebleu_on_any_unicode(candidate: str, references: list[
     assert_equal(candidate, references)
 
 
+def test_rounding_makes_no_score_above_1() -> None:
+    assert score("the cat sat on the mat", ["the cat sat on the mat"]) == 1
+
+
 def test_copy_scores_1_and_short_candidates_pay_the_brevity_penalty() -> None:
     assert score("the cat sat down", ["the cat sat down"]) == pytest.approx(1.0, abs=1e-12)
     references = ["a b c d e f g h", "a b c d e f g h i j k l"]

@@ -93,7 +93,7 @@ class TextQualityExtractor:
     _prepare_bleu: Callable[..., BleuReference] = field(
         default_factory=lambda: lru_cache(_PREPARED)(BleuReference.from_texts)
     )
-    version = "2"
+    version = "3"
 
     def __post_init__(self) -> None:
         require_json_pointer(self.text_pointer)

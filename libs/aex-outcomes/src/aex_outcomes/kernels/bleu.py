@@ -123,7 +123,8 @@ def bleu(candidate: str, reference: BleuReference) -> float:
     logs = [math.log(each) if each else _LOG_OF_ZERO for each in _precisions(correct, totals)]
     nearest = min(reference.lengths, key=lambda each: (abs(len(tokens) - each), each))
     brevity_penalty = 1.0 if len(tokens) >= nearest else math.exp(1 - nearest / len(tokens))
-    return brevity_penalty * math.exp(sum(logs) / len(ORDERS)) / 100
+    # Rounding makes 1.0000000000000004 of a perfect match.
+    return min(brevity_penalty * math.exp(sum(logs) / len(ORDERS)) / 100, 1.0)
 
 
 def _precisions(correct: Sequence[int], totals: Sequence[int]) -> list[float]:
