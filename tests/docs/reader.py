@@ -74,7 +74,11 @@ def read_along(blocks: Sequence[Block], folder: Path, port: int, within_s: float
     done = subprocess.run(
         ["bash", "-eu", "-c", moved_to(script_of(blocks), port)],
         cwd=folder,
-        env=reader_environment() | {"AEX_VERIFICATION_URL": f"http://127.0.0.1:{port + 1}"},
+        env=reader_environment()
+        | {
+            "AEX_WORK_PUBLISHER_URL": f"http://127.0.0.1:{port}",
+            "AEX_VERIFICATION_URL": f"http://127.0.0.1:{port + 1}",
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -20,6 +20,8 @@ BUILT_IN = {
     "demo": "aex_cli.commands.demo:app",
     "lint": "aex_cli.commands.lint:app",
     "verify": "aex_cli.commands.verify:app",
+    "import": "aex_cli.commands.import_evals:app",
+    "work": "aex_cli.commands.work:app",
     "domains": "aex_cli.commands.domains:app",
     "token": "aex_cli.commands.token:app",
     "deadletters": "aex_cli.commands.deadletters:app",

@@ -20,6 +20,8 @@ Examples:
 - `aex token --role consumer --sub acme`: a bearer token for it
 - `aex lint criteria.yaml --work work.json`: problems and warnings of success criteria
 - `aex verify --criteria criteria.yaml --work work.json --output output.json`: a verdict, offline
+- `aex import promptfoo promptfooconfig.yaml --out imported`: works from another tool's eval
+- `aex work publish works.jsonl`: publish works, each once
 - `aex domains check my_domain.yaml`: check your own scientific domain
 - `aex outcomes export --format rollouts --out rollouts.jsonl`: outcomes of contracts, as rollouts for trainers
 - `aex deadletters list`: messages that no handler could process

@@ -22,6 +22,7 @@ from aex_client.calls import export_outcomes, export_rollouts
 from aex_models.audiences import Audience
 from aex_runtime.command_backends import read_suite_settings_and_configure_logging
 from aex_runtime.commandline import CommandFailed, print_error, write_line_to_stdout
+from aex_runtime.logs import configure_logging
 
 app = create_command_group("Export the outcomes of contracts, as records or as rollouts for trainers.")
 
@@ -72,6 +73,7 @@ def export(
     """
     filters = {"agent_id": agent_id, "consumer_id": consumer_id, "domain": domain}
     call = _CALLS[line_format](**filters, first_day=first_day, last_day=last_day)
+    configure_logging("aex", "warning", "console")  # stdout is only for the lines
     if not token:
         read_suite_settings_and_configure_logging(data_dir)  # refuses a directory without data
         token = create_token_issuer(data_dir).mint("aex-outcomes-export", Audience.OPERATOR, ttl=timedelta(hours=1))
