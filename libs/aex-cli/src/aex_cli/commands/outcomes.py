@@ -82,6 +82,10 @@ def export(
             count = _write(client.rows(replace(call, read=bytes)), out)
     except AexError as error:
         raise CommandFailed(f"nothing was exported: {error}" if out else f"the export is incomplete: {error}") from None
+    _print_count(count, line_format, out)
+
+
+def _print_count(count: int, line_format: LineFormat, out: Path | None) -> None:
     noun = "outcomes" if line_format is LineFormat.JSONL else "rollouts"
     if out is None:
         print_error(f"{count} {noun}")  # stdout is only for the lines
