@@ -18,7 +18,22 @@ import jsonschema
 import sacrebleu
 import uvloop
 from rouge_score.rouge_scorer import RougeScorer
-from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+from scipy.stats import spearmanr
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    precision_score,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
 from aex_models.criteria import SuccessCriteria
 from aex_models.governance import Action, ValidationDecision
@@ -27,6 +42,9 @@ from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.engine.candidate import CandidateFacts
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.contains import ContainsExtractor
+from aex_outcomes.extractors.probabilities import ProbabilityExtractor
+from aex_outcomes.extractors.protocol import MetricExtractor
+from aex_outcomes.extractors.regression import RegressionExtractor
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.sandbox.jobs import JOB
 from aex_outcomes.sandbox.port import Limits
@@ -194,6 +212,71 @@ async def _measure_classification() -> BenchRow:
     return await Comparison(name, 50, against, own, baseline, _make_labels(8), (200, 4), 1e-12).measure()
 
 
+async def _measure_predictions() -> list[BenchRow]:
+    """Compare the scores of numbers, labels and probabilities: together, then each part."""
+    source = random.Random(1)
+    targets = [source.gauss(0, 1) for _ in range(LABELS)]
+    numbers = [each + source.gauss(0, 0.3) for each in targets]
+    [(truth, labels)] = _make_labels(1)
+    answers = source.choices(["no", "yes"], k=LABELS)
+    shares = [(source.random() + (answer == "yes")) / 2 for answer in answers]
+    rows = [[1 - each, each] for each in shares]
+    named_rows = [{"no": no, "yes": yes} for no, yes in rows]
+    parts: dict[str, tuple[MetricExtractor, dict[str, Any], list[Any], Callable[[], Scores]]] = {
+        "mae+rmse+mape+r2+spearman": (
+            RegressionExtractor(),
+            {"targets": targets},
+            numbers,
+            lambda: {
+                "mae": mean_absolute_error(targets, numbers),
+                "rmse": root_mean_squared_error(targets, numbers),
+                "mape": mean_absolute_percentage_error(targets, numbers),
+                "r2": r2_score(targets, numbers),
+                "spearman": spearmanr(targets, numbers).statistic,
+            },
+        ),
+        "macro_f1+micro_f1+balanced_accuracy+mcc": (
+            ClassificationExtractor(),
+            {"ground_truth": truth},
+            labels,
+            lambda: {
+                "macro_f1": f1_score(truth, labels, average="macro", zero_division=0),
+                "micro_f1": f1_score(truth, labels, average="micro", zero_division=0),
+                "balanced_accuracy": balanced_accuracy_score(truth, labels),
+                "mcc": matthews_corrcoef(truth, labels),
+            },
+        ),
+        "roc_auc+log_loss+brier": (
+            ProbabilityExtractor(),
+            {"ground_truth": answers},
+            [{"probabilities": each} for each in named_rows],
+            lambda: {
+                "roc_auc": roc_auc_score(answers, shares),
+                "log_loss": log_loss(answers, rows),
+                "brier": brier_score_loss(answers, shares, pos_label="yes"),
+            },
+        ),
+    }
+
+    async def own(names: tuple[str, ...]) -> Scores:
+        found: Scores = {}
+        for name in names:
+            extractor, evaluation, predictions, _ = parts[name]
+            scores = await extractor.extract(evaluation, {"predictions": predictions}, {})
+            found |= _select(scores, name.split("+"))
+        return found
+
+    async def baseline(names: tuple[str, ...]) -> Scores:
+        return {metric: value for name in names for metric, value in parts[name][3]().items()}
+
+    against, every = "sklearn.metrics, scipy", tuple(parts)
+    together = Comparison("all scores of predictions, 1,000 items", 5, against, own, baseline, [every], (40, 4), 1e-9)
+    each = [
+        Comparison(f"{name}, 1,000 items", None, against, own, baseline, [(name,)], (100, 10), 1e-9) for name in parts
+    ]
+    return [await comparison.measure() for comparison in (together, *each)]
+
+
 async def _measure_schema() -> BenchRow:
     async def own(output: dict[str, Any]) -> Scores:
         return _select(await ContainsExtractor().extract({"output_schema": SCHEMA}, output, {}), ["matches_schema"])
@@ -287,6 +370,7 @@ async def _measure() -> list[TableRow]:
         await _measure_rouge(),
         *await _measure_bleu(),
         await _measure_classification(),
+        *await _measure_predictions(),
         await _measure_schema(),
         *await _measure_engine(),
         await _measure_custom_code(),

@@ -10,6 +10,8 @@ import sys
 from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
 from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
+from tests.fidelity.prediction_cases import number_cases, probability_cases
+from tests.fidelity.predictions import number_rows, probability_rows
 
 PAIRS = 10_000
 
@@ -20,6 +22,8 @@ async def measure(pairs: int, seed: int) -> list[FidelityRow]:
         *await text_rows(text_cases(seed, pairs)),
         *await label_rows(label_cases(seed, pairs)),
         *await answer_rows(text_cases(seed, pairs), constructed_cases(seed, pairs)),
+        *await number_rows(number_cases(seed), pairs),
+        *await probability_rows(probability_cases(seed, pairs)),
     ]
 
 

@@ -1,13 +1,20 @@
 """Largest difference of each metric from its reference library."""
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
-from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
+    precision_recall_fscore_support,
+)
 
 from aex_outcomes.extractors.classification import ClassificationExtractor
 from aex_outcomes.extractors.protocol import MetricExtractor
@@ -16,6 +23,10 @@ from tests.fidelity.cases import Label, LabelCase, TextCase
 
 TEXT_BAR = 1e-9
 LABEL_BAR = 1e-12
+LABEL_SCORES = (
+    *("accuracy", "precision", "recall", "f1_score"),
+    *("macro_f1", "micro_f1", "balanced_accuracy", "mcc"),
+)
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
 
 
@@ -30,8 +41,11 @@ class FidelityRow:
     largest: float = 0.0
 
     def count(self, own: Any, reference: float) -> None:
-        """Add a pair; a value that is no finite number has an infinite difference."""
-        difference = abs(own - reference) if isinstance(own, int | float) else math.inf
+        """Add a pair; a value that is no finite number has an infinite difference.
+
+        Differences are absolute, and relative to references above 1.
+        """
+        difference = abs(own - reference) / max(1.0, abs(reference)) if isinstance(own, int | float) else math.inf
         self.pairs += 1
         self.largest = max(self.largest, difference if math.isfinite(difference) else math.inf)
 
@@ -57,10 +71,9 @@ async def text_rows(cases: Iterable[TextCase], extractor: MetricExtractor | None
 
 
 async def label_rows(cases: Iterable[LabelCase], extractor: MetricExtractor | None = None) -> list[FidelityRow]:
-    """Compare accuracy, precision, recall and F1 with scikit-learn: weighted averages, zero_division 0."""
+    """Compare the scores of labels with scikit-learn, with zero_division 0."""
     extractor = extractor or ClassificationExtractor()
-    names = ("accuracy", "precision", "recall", "f1_score")
-    rows = {name: FidelityRow(name, "scikit-learn", LABEL_BAR) for name in names}
+    rows = {name: FidelityRow(name, "scikit-learn", LABEL_BAR) for name in LABEL_SCORES}
     for case in cases:
         own = await extractor.extract({"ground_truth": case.ground_truth}, {"predictions": case.predictions}, {})
         for name, reference in _scikit_learn(case).items():
@@ -69,21 +82,29 @@ async def label_rows(cases: Iterable[LabelCase], extractor: MetricExtractor | No
 
 
 def _scikit_learn(case: LabelCase) -> Mapping[str, float]:
-    true, predicted = _comparable(case.true), _comparable(case.predicted)
+    true, predicted = _encode(case.true, case.predicted)
     precision, recall, f1, _ = precision_recall_fscore_support(true, predicted, average="weighted", zero_division=0)
-    return {"accuracy": accuracy_score(true, predicted), "precision": precision, "recall": recall, "f1_score": f1}
+    with warnings.catch_warnings(action="ignore"):  # of labels that are only predicted, and of single ones
+        scores = (
+            *(accuracy_score(true, predicted), precision, recall, f1),
+            *(f1_score(true, predicted, average=average, zero_division=0) for average in ("macro", "micro")),
+            *(balanced_accuracy_score(true, predicted), matthews_corrcoef(true, predicted)),
+        )
+    return dict(zip(LABEL_SCORES, scores, strict=True))
 
 
-def _comparable(labels: list[Label]) -> list[str]:
-    """Return each label with its type: scikit-learn takes one type at a time, and treats True as 1."""
-    return [f"{type(each).__name__} {each}" for each in labels]
+def _encode(true: list[Label], predicted: list[Label]) -> tuple[list[int], list[int]]:
+    """Return a number for each label: scikit-learn takes one type at a time, and treats True as 1."""
+    codes: dict[tuple[type[Label], Label], int] = {}
+    first, second = ([codes.setdefault((type(each), each), len(codes)) for each in side] for side in (true, predicted))
+    return first, second
 
 
 def format_table(rows: Iterable[FidelityRow]) -> str:
     """Return a head and a line per metric."""
-    lines = [f"{'metric':16}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  met"]
+    lines = [f"{'metric':18}{'reference':14}{'pairs':>7}  {'largest difference':>18}  {'bar':>6}  met"]
     lines += [
-        f"{row.metric:16}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
+        f"{row.metric:18}{row.reference:14}{row.pairs:7d}  {row.largest:18.2e}  {row.bar:6.0e}  "
         f"{'yes' if row.is_met else 'NO'}"
         for row in rows
     ]

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from tests.fidelity.__main__ import main
 from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
-from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
+from tests.fidelity.differences import LABEL_SCORES, FidelityRow, format_table, label_rows, text_rows
+from tests.fidelity.prediction_cases import number_cases, probability_cases
+from tests.fidelity.predictions import number_rows, probability_rows
 
 
 class ShiftedExtractor:
@@ -38,8 +41,20 @@ async def test_text_metrics_equal_the_reference_libraries_on_300_pairs() -> None
 
 async def test_classification_equals_scikit_learn_on_300_sets_of_labels() -> None:
     rows = await label_rows(label_cases(seed=7, count=300))
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {(name, 300, True) for name in LABEL_SCORES}
+
+
+async def test_regression_equals_scikit_learn_and_scipy_on_300_lists_of_numbers() -> None:
+    rows = await number_rows(number_cases(seed=7), 300)
     assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
-        (name, 300, True) for name in ("accuracy", "precision", "recall", "f1_score")
+        (name, 300, True) for name in ("mae", "rmse", "mape", "r2", "spearman")
+    }
+
+
+async def test_scores_of_probabilities_equal_scikit_learn_on_100_sets_of_distributions() -> None:
+    rows = await probability_rows(probability_cases(seed=7, count=100))
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
+        (name, 100, True) for name in ("roc_auc", "log_loss", "brier")
     }
 
 
@@ -55,7 +70,7 @@ async def test_small_differences_are_reported() -> None:
     labels = await label_rows(label_cases(7, 5), ShiftedExtractor(ClassificationExtractor(), 2e-12))
     shifted = ShiftedExtractor(AnswersExtractor(), 2e-9)
     answers = await answer_rows(text_cases(7, 5), constructed_cases(7, 5), shifted)
-    assert [row.is_met for row in (*texts, *labels, *answers)] == [False] * 15
+    assert [row.is_met for row in (*texts, *labels, *answers)] == [False] * 19
     assert format_table(texts).count(" NO") == 4
 
 
@@ -73,7 +88,7 @@ def test_bar_is_missed_without_pairs() -> None:
 def test_command_prints_a_line_per_metric_and_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["20", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 16
+    assert len(lines) == 28
     assert all(line.endswith(" yes") for line in lines[1:])
 
 
@@ -91,3 +106,17 @@ def test_cases_cover_all_kinds_of_texts_and_labels() -> None:
     verdicts = [(each.metric, each.is_right) for each in constructed_cases(1, 1_000)]
     assert {*verdicts} == {(name, right) for name in ("numeric_match", "choice_match") for right in (True, False)}
     assert len(verdicts) == 2_000
+
+
+def test_cases_cover_all_kinds_of_numbers_and_distributions() -> None:
+    numbers = list(islice(number_cases(1), 1_000))
+    assert any(len(set(case.true)) == 1 for case in numbers)
+    assert any(len(set(case.predicted)) == 1 < len(set(case.true)) for case in numbers)
+    assert any(1 < len(set(case.true)) < len(case.true) for case in numbers)
+    assert any(0 < min(map(abs, case.true)) < 1e-16 for case in numbers)
+    assert any(isinstance(each, dict) and "id" in each for case in numbers for each in case.predictions)
+    distributions = list(probability_cases(1, 300))
+    assert {type(each) for case in distributions for each in case.true} == {str, int, bool}
+    assert any(set(case.labels) - set(case.true) for case in distributions)
+    assert any({0.0, 1.0} & {*row} for case in distributions for row in case.matrix)
+    assert any(abs(sum(row) - 1) > 1e-7 for case in distributions for row in case.matrix)

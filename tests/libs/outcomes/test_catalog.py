@@ -16,12 +16,13 @@ from aex_outcomes.version import ENGINE_VERSION
 
 SAMPLES = "tests.libs.outcomes.extractors.samples"
 BUILT_IN = """
-accuracy answer_f1 answers_question bleu_score choice_match chrf claims_not_recomputed confidence contains_keywords
-custom.* domain_violations edit_similarity episode_return_max episode_return_min exact_match f1_score fuzzy_ratio
-has_required_fields latency_ms matches_pattern matches_schema mean_return num_episodes num_predictions num_steps
-numeric_match output_length platform_latency_ms precision processing_time reasoning_sound recall review_confidence
-rollout_consistent rouge1 rouge2 rougeL scientific_validity stat.* time_to_first_byte value_mismatches values_consistent
-values_plausible word_count
+accuracy answer_f1 answers_question balanced_accuracy bleu_score brier choice_match chrf claims_not_recomputed
+confidence contains_keywords custom.* domain_violations edit_similarity episode_return_max episode_return_min
+exact_match f1_score fuzzy_ratio has_required_fields latency_ms log_loss macro_f1 mae mape matches_pattern
+matches_schema mcc mean_return micro_f1 num_episodes num_predictions num_steps numeric_match output_length
+platform_latency_ms precision processing_time r2 reasoning_sound recall review_confidence rmse roc_auc
+rollout_consistent rouge1 rouge2 rougeL scientific_validity spearman stat.* time_to_first_byte value_mismatches
+values_consistent values_plausible word_count
 """
 
 

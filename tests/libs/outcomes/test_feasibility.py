@@ -51,6 +51,7 @@ def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
         ([score("gte", 0.9, metric_type="percentage"), score("lt", 90, metric_type="percentage")], {"+-", "-+", "--"}),
         ([score("gte", 92, metric_type="numeric")], {"-"}),
         ([score("gte", 0.9), score("lt", 0.9, metric="recall")], {"+-", "-+", "--"}),
+        ([score("gte", 0.9), score("lt", 0.9, metric="micro_f1", metric_type="numeric")], {"+-", "-+", "--"}),
         ([score("gte", 0.9), score("lt", 0.9, metric="precision")], {"++", "+-", "-+", "--"}),
         ([criterion("word_count", "gt", 4), criterion("word_count", "lt", 5)], {"+-", "-+", "--"}),
         ([criterion("latency_ms", "gt", 4), criterion("latency_ms", "lt", 5)], {"++", "+-", "-+", "--"}),

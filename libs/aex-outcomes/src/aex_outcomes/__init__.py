@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.contains import ContainsExtractor as ContainsExtractor
     from aex_outcomes.extractors.custom import CustomExtractor as CustomExtractor
     from aex_outcomes.extractors.latency import LatencyExtractor as LatencyExtractor
+    from aex_outcomes.extractors.probabilities import ProbabilityExtractor as ProbabilityExtractor
     from aex_outcomes.extractors.protocol import AgentFault as AgentFault
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
     from aex_outcomes.extractors.protocol import PlatformFault as PlatformFault
     from aex_outcomes.extractors.protocol import Sourced as Sourced
+    from aex_outcomes.extractors.regression import RegressionExtractor as RegressionExtractor
     from aex_outcomes.extractors.rollout import RolloutExtractor as RolloutExtractor
     from aex_outcomes.extractors.science import ScienceExtractor as ScienceExtractor
     from aex_outcomes.extractors.statistics import RecomputedStatisticsExtractor as RecomputedStatisticsExtractor
@@ -58,7 +60,9 @@ _NAMES = {
     "extractors.contains": ("ContainsExtractor",),
     "extractors.custom": ("CustomExtractor",),
     "extractors.latency": ("LatencyExtractor",),
+    "extractors.probabilities": ("ProbabilityExtractor",),
     "extractors.protocol": ("AgentFault", "MetricExtractor", "PlatformFault", "Sourced"),
+    "extractors.regression": ("RegressionExtractor",),
     "extractors.rollout": ("RolloutExtractor",),
     "extractors.science": ("ScienceExtractor",),
     "extractors.statistics": ("RecomputedStatisticsExtractor",),

@@ -15,6 +15,8 @@ BUILT_IN = {
     "latency": "LatencyExtractor",
     "text_quality": "TextQualityExtractor",
     "classification": "ClassificationExtractor",
+    "regression": "RegressionExtractor",
+    "probabilities": "ProbabilityExtractor",
     "contains": "ContainsExtractor",
     "answers": "AnswersExtractor",
     "custom": "CustomExtractor",

@@ -37,7 +37,7 @@ MAX_ENUMERATED = 10
 
 Met = tuple[bool, ...]
 """Combination: for each criterion in order, true if it is met."""
-BY_LABELS = frozenset({"accuracy", "recall"})
+BY_LABELS = frozenset({"accuracy", "recall", "micro_f1"})
 BY_TERMS = "contains_keywords"
 BY_FIELDS = "has_required_fields"
 
@@ -118,9 +118,9 @@ def enumerate_feasible_combinations(groups: Sequence[CriteriaGroup], criteria_co
 def _variable(criterion: SuccessCriterion, supplied: Mapping[str, Any], position: int, catalog: Catalog) -> str:
     if supplied:
         return f"{criterion.metric}\0{position}"
-    # Weighted by class, the recall is the accuracy.
-    is_recall = criterion.metric == "recall" and catalog.sources["recall"] == "classification"
-    return "accuracy" if is_recall else criterion.metric
+    # Recall weighted by class, and F1 over all decisions, are the accuracy.
+    is_accuracy = criterion.metric in BY_LABELS and catalog.sources[criterion.metric] == "classification"
+    return "accuracy" if is_accuracy else criterion.metric
 
 
 def _by_value(

@@ -5,7 +5,8 @@ import pytest
 from aex_models.numbers import JsonFloat
 from aex_outcomes import AgentFault, ClassificationExtractor
 
-SCORES = ("accuracy", "precision", "recall", "f1_score")
+NAMED_SCORES = ("macro_f1", "micro_f1", "balanced_accuracy", "mcc")
+SCORES = ("accuracy", "precision", "recall", "f1_score", *NAMED_SCORES)
 
 
 async def extract(predictions: Any, truth: Any = None, **settings: Any) -> dict[str, Any]:
@@ -59,9 +60,20 @@ async def test_predictions_are_the_list_or_lie_at_the_configured_pointer() -> No
 
 
 async def test_metrics_need_predictions_and_scores_need_ground_truth() -> None:
-    for output in ({}, {"predictions": "a"}, {"predictions": {"0": "a"}}):
-        assert await extract(output, ["a"]) == {}
+    assert await extract({}, ["a"]) == {}
     assert await extract({"predictions": ["a", "b"]}) == {"num_predictions": 2}
+
+
+@pytest.mark.parametrize("predictions", ["a", {"0": "a"}])
+async def test_predictions_that_are_no_list_are_a_fault_of_the_scores_that_can_be_named(predictions: Any) -> None:
+    found = await extract({"predictions": predictions}, ["a"])
+    assert {name: each.code for name, each in found.items()} == dict.fromkeys(NAMED_SCORES, "not_a_list")
+
+
+async def test_a_named_location_is_read_alone() -> None:
+    moved = ClassificationExtractor().at_pointer("/rows")
+    assert (await moved.extract({"ground_truth": ["a"]}, {"rows": ["a"], "predictions": ["b"]}, {}))["macro_f1"] == 1
+    assert await moved.extract({"ground_truth": ["a"]}, ["a"], {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -108,3 +120,8 @@ def test_ids_of_the_ground_truth_must_differ() -> None:
 def test_scores_are_secret_and_what_the_agent_says_itself_is_not() -> None:
     secret = {entry.name for entry in ClassificationExtractor().catalog_entries() if entry.secret}
     assert secret == set(SCORES)
+
+
+def test_macro_micro_and_balanced_scores_and_the_correlation_can_be_named() -> None:
+    named = {entry.name: entry.at for entry in ClassificationExtractor().catalog_entries() if entry.named}
+    assert named == dict.fromkeys(NAMED_SCORES, "/predictions")

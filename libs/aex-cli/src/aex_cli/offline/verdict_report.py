@@ -131,11 +131,15 @@ def _unmet_reason(result: CriterionResult, catalog: Catalog) -> str:
 
 
 def _missing_reason(result: CriterionResult, catalog: Catalog) -> str:
-    extractor = catalog.extractors[catalog.sources[result.metric]]
+    extractor, entry = catalog.extractors[catalog.sources[result.metric]], catalog.entry(result.metric)
+    if (split := catalog.sources.split_named(result.metric)) is not None:
+        return f"the output has nothing at the location of {split.name}"
     if isinstance(extractor, TextQualityExtractor | ContainsExtractor):
         return f"the output has no text at {extractor.text_pointer or 'its root'}"
     if isinstance(extractor, ClassificationExtractor) and result.metric != "confidence":
         return f"the output has no list at {extractor.predictions_pointer or 'its root'}"
+    if entry.at is not None:
+        return f"the output has nothing at {entry.at or 'its root'}"
     if result.provenance is Provenance.MEASURED:
         return f"it is not measured offline: give --{result.metric.replace('_', '-')}"
     if isinstance(extractor, RecomputedStatisticsExtractor | ScienceExtractor):

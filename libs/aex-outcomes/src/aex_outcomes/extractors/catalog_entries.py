@@ -115,6 +115,34 @@ def build_secret_score_entry(
     )
 
 
+def build_secret_number_entry(
+    name: str,
+    evaluation_key: str,
+    description: str,
+    at: str,
+    *,
+    unit: str = "number",
+    bounds: tuple[float | None, float | None] = (0, None),
+    direction: Direction = Direction.HIGHER,
+) -> MetricEntry:
+    """Return the entry of a numeric metric that is computed from the evaluation data under this key.
+
+    `at`: JSON pointer to the measured part of the output. The metric can be named.
+    """
+    return MetricEntry(
+        name=name,
+        description=description,
+        unit=unit,
+        range=bounds,
+        direction=direction,
+        metric_types=(MetricType.NUMERIC,),
+        needs=(evaluation_key,),
+        secret=True,
+        at=at,
+        named=True,
+    )
+
+
 def build_count_entry(name: str, unit: str, description: str, at: str | None = None) -> MetricEntry:
     """Return the entry of a metric that counts things of this unit in the part of the output at `at`.
 

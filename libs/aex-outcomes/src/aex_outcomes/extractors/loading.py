@@ -18,6 +18,8 @@ _MODULES = {
     "LatencyExtractor": "latency",
     "TextQualityExtractor": "text_quality",
     "ClassificationExtractor": "classification",
+    "RegressionExtractor": "regression",
+    "ProbabilityExtractor": "probabilities",
     "ContainsExtractor": "contains",
     "AnswersExtractor": "answers",
     CUSTOM: "custom",

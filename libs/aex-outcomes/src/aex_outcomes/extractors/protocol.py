@@ -65,7 +65,8 @@ class MetricExtractor(Protocol):
     It may have six further methods. `for_metrics(metrics)` returns an extractor of these metrics alone.
     `at_pointer(pointer)` returns an extractor that measures the part of the output at this JSON pointer.
     `check_evaluation(evaluation)` yields the problems of evaluation data, with paths below `evaluation` and without
-    quotations. `catalog_entries()` returns the `MetricEntry`s of the metrics.
+    quotations; `for_metrics` restricts it to the metrics of the criteria. `catalog_entries()` returns the
+    `MetricEntry`s of the metrics.
 
     Two of them are for slow metrics. `max_seconds(task_input, metrics)` returns the time limit of one run in seconds.
     It is 0 if no code would run; `metrics` is None for all metrics that the data allow. The coroutine function

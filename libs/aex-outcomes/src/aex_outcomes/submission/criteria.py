@@ -1,5 +1,6 @@
 """Check of a body's criteria against the catalogue: known metrics, metric types, evaluation data."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -21,7 +22,7 @@ from aex_outcomes.catalog import (
     supplied_evaluation,
 )
 from aex_outcomes.extractors.custom import CUSTOM_METRICS, list_declared_code_names
-from aex_outcomes.extractors.protocol import check_evaluation
+from aex_outcomes.extractors.protocol import check_evaluation, restrict_to_metrics_if_supported
 from aex_outcomes.json_values import join_pointer
 from aex_outcomes.metric_names import (
     ANY_NAME,
@@ -197,11 +198,12 @@ def check_evaluation_data(body: Mapping[str, Any], catalog: Catalog) -> Iterator
     """
     evaluation, work_input = body.get("evaluation"), body.get("input")
     if isinstance(evaluation, Mapping):
-        yield from _data_problems(evaluation, "/evaluation", catalog)
+        metrics = _metrics_by_name(body.get("success_criteria"), catalog)
+        yield from _data_problems(evaluation, "/evaluation", metrics[""], catalog)
         named = evaluation.get("named")
         for name, data in islice(named.items(), MAX_NAMES_CHECKED) if isinstance(named, Mapping) else ():
             if isinstance(data, Mapping):
-                yield from _data_problems(data, join_pointer("evaluation", "named", name), catalog)
+                yield from _data_problems(data, join_pointer("evaluation", "named", name), metrics[name], catalog)
         if evaluation.get(CUSTOM_METRICS) and ANY_NAME not in catalog:
             message = "Custom metrics are not available here"
             yield Problem(path="/evaluation/custom_metrics", code="custom_metrics_unavailable", message=message)
@@ -214,8 +216,24 @@ def check_evaluation_data(body: Mapping[str, Any], catalog: Catalog) -> Iterator
             yield Problem(path=f"/input/{key}", code="evaluation_in_input", message=message)
 
 
-def _data_problems(data: Mapping[str, Any], root: str, catalog: Catalog) -> Iterator[Problem]:
-    """Yield the problems that extractors find in evaluation data at the JSON pointer `root`."""
+def _metrics_by_name(criteria: Any, catalog: Catalog) -> defaultdict[Any, set[str]]:
+    """Return METRIC of each criterion's METRIC.NAME, by NAME; other metrics have an empty name."""
+    metrics: defaultdict[Any, set[str]] = defaultdict(set)
+    listed = criteria.get("criteria") if isinstance(criteria, Mapping) else None
+    for raw in islice(listed, MAX_CRITERIA_CHECKED) if isinstance(listed, list | tuple) else ():
+        metric = raw.get("metric") if isinstance(raw, Mapping) else None
+        if isinstance(metric, str) and len(metric) <= MAX_NAME:
+            split = catalog.sources.split_named(metric)
+            metrics[split.name if split else ""].add(split.metric if split else metric)
+    return metrics
+
+
+def _data_problems(data: Mapping[str, Any], root: str, metrics: Collection[str], catalog: Catalog) -> Iterator[Problem]:
+    """Yield the problems that extractors find in evaluation data at the JSON pointer `root`.
+
+    `metrics`: metrics that the criteria compute from these data, to which extractors restrict their check.
+    """
     for extractor in catalog.extractors.values():
-        for problem in check_evaluation(extractor, data):
+        restricted = restrict_to_metrics_if_supported(extractor, frozenset(metrics))
+        for problem in check_evaluation(restricted, data):
             yield problem.model_copy(update={"path": f"{root}{problem.path}"})
