@@ -5,7 +5,8 @@ import pytest
 
 from aex_models.criteria import SuccessCriterion
 from aex_outcomes import Catalog
-from aex_outcomes.feasibility import count_evaluation_items, enumerate_feasible_combinations, group_dependent_criteria
+from aex_outcomes.evaluation_counts import count_evaluation_items
+from aex_outcomes.feasibility import enumerate_feasible_combinations, group_dependent_criteria
 from tests.libs.outcomes.engine.builders import criterion
 
 CATALOG = Catalog.of()

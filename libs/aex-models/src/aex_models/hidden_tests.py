@@ -13,7 +13,7 @@ ProgramFiles = Annotated[dict[FilePath, str], Field(min_length=1, max_length=200
 """Source texts by relative path, such as `package/module.py`."""
 
 
-class TestStyle(StrEnum):
+class HiddenTestStyle(StrEnum):
     """The kind of a work's hidden tests."""
 
     UNITTEST = "unittest"
@@ -51,7 +51,7 @@ class HiddenTests(Frozen):
 
     language: Literal["python"] = "python"
     """Language of program and tests."""
-    style: TestStyle
+    style: HiddenTestStyle
     """Kind of the tests."""
     files: ProgramFiles | None = None
     """Test files and their helper modules; needed unless the style is `io`."""

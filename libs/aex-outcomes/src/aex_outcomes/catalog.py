@@ -16,10 +16,9 @@ from aex_models.thresholds import MetricType
 from aex_outcomes.config import InvalidConfig, OutcomeConfig, load_config
 from aex_outcomes.extractors.catalog_entries import list_catalog_entries
 from aex_outcomes.extractors.custom import CustomExtractor
-from aex_outcomes.extractors.loading import load_extractor
+from aex_outcomes.extractors.loading import CodeRunners, load_extractor
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.metric_names import ANY_STATISTIC, MetricSources, build_statistic_entries
-from aex_outcomes.sandbox.port import Sandbox
 from aex_outcomes.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
@@ -74,15 +73,15 @@ class Catalog:
     config: OutcomeConfig
 
     @classmethod
-    def of(cls, config: OutcomeConfig | None = None, sandbox: Sandbox | None = None) -> "Catalog":
+    def of(cls, config: OutcomeConfig | None = None, runners: CodeRunners | None = None) -> "Catalog":
         """Build the catalogue of a configuration (None: of the default one), and load its extractors.
 
-        `sandbox` runs custom metrics; by default each run starts a confined worker. Raises `InvalidConfig`, also if two
-        extractors have the same metric.
+        `runners` run code that is not the platform's own; by default each run starts a confined worker. Raises
+        `InvalidConfig`, also if two extractors have the same metric.
         """
         settings = config or OutcomeConfig()
         enabled = {section: each for section, each in settings.extractor_sections().items() if each.enabled}
-        loaded = {section: load_extractor(section, each, sandbox) for section, each in enabled.items()}
+        loaded = {section: load_extractor(section, each, runners) for section, each in enabled.items()}
         entries: dict[str, MetricEntry] = {}
         sources = MetricSources()
         for section, extractor in loaded.items():

@@ -23,6 +23,7 @@ BUILT_IN = {
     "statistics": "RecomputedStatisticsExtractor",
     "science": "ScienceExtractor",
     "rollout": "RolloutExtractor",
+    "tests": "HiddenTestsExtractor",
 }
 """Classes of the built-in extractors, by section of `extractors`; their sections need no `class`."""
 
@@ -39,13 +40,16 @@ class SandboxConfig(Frozen):
     """Limits of a worker that runs custom code or reads raw data."""
 
     timeout_ms: Annotated[StrictInt, Field(ge=1, le=600_000)] = 5_000
-    """Time of one run, after which it is killed; read by `custom` and, with 120,000 as default, by `statistics`."""
+    """Time of one run, after which it is killed; by default 120,000 for `statistics` and 60,000 for `tests`."""
     memory_limit_mb: Annotated[StrictInt, Field(ge=16, le=16_384)] = 256
-    """Memory of one run; read by `custom` and, with 1,024 as default, by `statistics`."""
+    """Memory of one run; by default 1,024 for `statistics` and `tests`."""
 
 
 DATA_SANDBOX = SandboxConfig(timeout_ms=120_000, memory_limit_mb=1_024)
 """Default limits of workers that read raw data (`extractors.statistics.sandbox`): enough for files of 100 MB."""
+TEST_SANDBOX = SandboxConfig(timeout_ms=60_000, memory_limit_mb=1_024)
+"""Default limits of hidden tests (`extractors.tests.sandbox`): what a work may set for one test."""
+_DEFAULT_SANDBOXES = {"statistics": DATA_SANDBOX, "tests": TEST_SANDBOX}
 LEAST_READING_MB = 256
 """Minimum of `memory_limit_mb` for these workers."""
 
@@ -122,10 +126,11 @@ class OutcomeConfig(Frozen):
     def extractor_sections(self) -> dict[str, ExtractorConfig]:
         """Return the section of every extractor by name, the built-in ones first, with all defaults."""
         sections = {name: ExtractorConfig() for name in BUILT_IN} | self.extractors
-        statistics = sections["statistics"]
-        is_set = "sandbox" in statistics.model_fields_set
-        configured = statistics.sandbox.model_dump(exclude_unset=True) if is_set else {}
-        sections["statistics"] = statistics.model_copy(update={"sandbox": DATA_SANDBOX.model_copy(update=configured)})
+        for name, default in _DEFAULT_SANDBOXES.items():
+            section = sections[name]
+            is_set = "sandbox" in section.model_fields_set
+            configured = section.sandbox.model_dump(exclude_unset=True) if is_set else {}
+            sections[name] = section.model_copy(update={"sandbox": default.model_copy(update=configured)})
         return sections
 
     def as_json(self) -> dict[str, Any]:

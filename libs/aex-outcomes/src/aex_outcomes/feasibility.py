@@ -27,50 +27,24 @@ from aex_outcomes.engine.criteria import (
     to_fraction_if_custom_percent,
     to_fraction_if_percent,
 )
-from aex_outcomes.extractors.text_quality import read_references
+from aex_outcomes.evaluation_counts import (
+    BY_FIELDS,
+    BY_LABELS,
+    BY_TERMS,
+    BY_TESTS,
+    NO_EVALUATION,
+    EvaluationCounts,
+    list_test_values,
+)
 from aex_outcomes.kernels.keywords import normalize_distinct_terms
-from aex_outcomes.kernels.rouge import is_rouge_type, tokenize_for_rouge
 from aex_outcomes.metric_names import is_custom_metric
 
 MAX_ENUMERATED = 10
 """Maximum of criteria whose combinations are enumerated: 2¹⁰."""
 
+_TESTS_VARIABLE = "number of passed tests"
 Met = tuple[bool, ...]
 """Combination: for each criterion in order, true if it is met."""
-BY_LABELS = frozenset({"accuracy", "recall", "micro_f1"})
-BY_TERMS = "contains_keywords"
-BY_FIELDS = "has_required_fields"
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationCounts:
-    """Sizes of a work's evaluation data; 0 and False where no criterion uses them."""
-
-    labels: int = 0
-    """Number of true labels: accuracy is a multiple of 1/labels."""
-    terms: int = 0
-    """Number of different required terms: their share is a multiple of 1/terms."""
-    fields: int = 0
-    """Number of different required fields: their share is a multiple of 1/fields."""
-    wordless: bool = False
-    """True if the work has references, and none has a word that ROUGE counts."""
-
-
-NO_EVALUATION = EvaluationCounts()
-
-
-def count_evaluation_items(criteria: Sequence[SuccessCriterion], evaluation: Mapping[str, Any]) -> EvaluationCounts:
-    """Count the labels, terms and fields of the evaluation data that the criteria use."""
-    if not evaluation:
-        return NO_EVALUATION
-    metrics = {each.metric for each in criteria}
-    references = read_references(evaluation) if any(map(is_rouge_type, metrics)) else ()
-    return EvaluationCounts(
-        labels=len(evaluation.get("ground_truth") or ()) if metrics & BY_LABELS else 0,
-        terms=len(normalize_distinct_terms(evaluation.get("required_keywords") or ())) if BY_TERMS in metrics else 0,
-        fields=len(set(evaluation.get("required_fields") or ())) if BY_FIELDS in metrics else 0,
-        wordless=bool(references) and not any(map(tokenize_for_rouge, references)),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +73,10 @@ def group_dependent_criteria(
         if "required_keywords" in supplied and len(with_terms) < MAX_ENUMERATED:
             with_terms.append(position)
         else:
-            by_value.setdefault(_variable(criterion, supplied, position, catalog), []).append(position)
+            by_value.setdefault(_variable(criterion, supplied, position, catalog, counts), []).append(position)
+    by_tests = by_value.pop(_TESTS_VARIABLE, [])
     numeric = [_by_value(criteria, positions, catalog, counts) for positions in by_value.values()]
+    numeric += [_by_tests(criteria, by_tests, counts.tests)] if by_tests else []
     return (*numeric, *([_by_terms(criteria, with_terms)] if with_terms else []))
 
 
@@ -115,9 +91,17 @@ def enumerate_feasible_combinations(groups: Sequence[CriteriaGroup], criteria_co
         yield tuple(met)
 
 
-def _variable(criterion: SuccessCriterion, supplied: Mapping[str, Any], position: int, catalog: Catalog) -> str:
+def _variable(
+    criterion: SuccessCriterion,
+    supplied: Mapping[str, Any],
+    position: int,
+    catalog: Catalog,
+    counts: EvaluationCounts,
+) -> str:
     if supplied:
         return f"{criterion.metric}\0{position}"
+    if criterion.metric in BY_TESTS and counts.tests:
+        return _TESTS_VARIABLE
     # Recall weighted by class, and F1 over all decisions, are the accuracy.
     is_accuracy = criterion.metric in BY_LABELS and catalog.sources[criterion.metric] == "classification"
     return "accuracy" if is_accuracy else criterion.metric
@@ -142,6 +126,15 @@ def _by_value(
         together=frozenset(tuple(map(bool, met)) for met in met_by_value),
         can_be_missing=entry.provenance is not Provenance.MEASURED and not is_own_code,
     )
+
+
+def _by_tests(criteria: Sequence[SuccessCriterion], positions: Sequence[int], total: int) -> CriteriaGroup:
+    """Return the group of all criteria on hidden tests, which depend on the number of passed tests alone."""
+    sharing = [criteria[position] for position in positions]
+    together = frozenset(
+        tuple(is_met(each, by_metric[each.metric]) for each in sharing) for by_metric in list_test_values(total)
+    )
+    return CriteriaGroup(tuple(positions), together, can_be_missing=True)
 
 
 def _is_met(criterion: SuccessCriterion, entry: MetricEntry, raw: bool | float) -> bool | None:

@@ -17,6 +17,7 @@ from aex_models.results import CUSTOM_METRIC_FAILED, METRIC_MISSING, CriterionRe
 from aex_models.science import GateReason, ReviewQuotes, ScienceResult
 from aex_models.work import FeedbackLevel, Problem
 from aex_outcomes.engine.verdict import CriteriaWeights
+from aex_outcomes.evaluation_counts import BY_TESTS
 from aex_outcomes.formatting import (
     escape_attribute,
     escape_element_text,
@@ -151,7 +152,8 @@ def render_feedback(
     opening = f'<verification_rejected code="{escape_attribute(code, _MAX_CODE)}" {attempts}>'
     if level is FeedbackLevel.NONE:
         return f"{opening}\n{_CLOSING}"
-    lines = [f"- {_line(each, level)}" for each in _unmet_results(result)]
+    details = result.details if result else {}
+    lines = [f"- {_line(each, level, details.get(each.metric))}" for each in _unmet_results(result)]
     in_full = level is FeedbackLevel.FULL
     science_lines = describe_science_rejection(result, with_figures=in_full)
     lines += [f"- {escape_element_text(each, _MAX_LINE)}" for each in science_lines]
@@ -213,12 +215,22 @@ def _member(key: str, value: Any) -> str:
     return escape_element_text(f"{truncate(key)}: {text}", _MAX_LINE)
 
 
-def _line(result: CriterionResult, level: FeedbackLevel) -> str:
+def _line(result: CriterionResult, level: FeedbackLevel, details: Any) -> str:
+    tests = describe_hidden_tests(details, with_names=level is FeedbackLevel.FULL) if result.metric in BY_TESTS else ""
     if level is not FeedbackLevel.FULL:
-        return escape_element_text(f"{result.metric}: not met{_explain_error(result)}", _MAX_LINE)
+        return escape_element_text(f"{result.metric}: not met{_explain_error(result)}{tests}", _MAX_LINE)
     return escape_element_text(
-        f"{result.metric}: {_describe_value(result)}, needs {format_requirement(result)}", _MAX_LINE
+        f"{result.metric}: {_describe_value(result)}, needs {format_requirement(result)}{tests}", _MAX_LINE
     )
+
+
+def describe_hidden_tests(details: Any, *, with_names: bool) -> str:
+    """Return the number of passed hidden tests, and with `with_names` the failed tests; empty if unknown."""
+    if not details:
+        return ""
+    failed = [str(each["name"]) for each in details if each["outcome"] != "passed"]
+    counts = f"; {len(details) - len(failed)} of {len(details)} tests passed"
+    return f"{counts}; failed: {truncate(', '.join(failed))}" if with_names and failed else counts
 
 
 def _explain_error(result: CriterionResult) -> str:

@@ -16,12 +16,11 @@ from aex_models.science import Science
 from aex_models.work import Budget, LintWarning
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.verdict import CriteriaWeights, is_required
+from aex_outcomes.evaluation_counts import EvaluationCounts, count_evaluation_items
 from aex_outcomes.feasibility import (
     MAX_ENUMERATED,
     CriteriaGroup,
-    EvaluationCounts,
     Met,
-    count_evaluation_items,
     enumerate_feasible_combinations,
     group_dependent_criteria,
 )

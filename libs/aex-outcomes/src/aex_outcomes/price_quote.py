@@ -13,10 +13,10 @@ from aex_models.money import ZERO
 from aex_models.work import Budget, Quote, QuoteCase
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.verdict import CriteriaWeights
+from aex_outcomes.evaluation_counts import count_evaluation_items
 from aex_outcomes.feasibility import (
     MAX_ENUMERATED,
     Met,
-    count_evaluation_items,
     enumerate_feasible_combinations,
     group_dependent_criteria,
 )

@@ -10,9 +10,10 @@ of its ABI and never change.
 import ctypes
 import errno
 import os
+import signal
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aex_outcomes.confinement.settings import Confinement
@@ -58,11 +59,12 @@ NEWEST = 451
 """Calls with higher numbers are newer than this list; ENOSYS makes the C library use the older call."""
 
 
-def _call_numbers(text: str) -> dict[str, int]:
+def call_numbers(text: str) -> dict[str, int]:
+    """Return the numbers of system calls by name, from `name:number` separated by spaces."""
     return {name: int(number) for name, number in (item.split(":") for item in text.split())}
 
 
-X86_64 = _call_numbers(
+X86_64 = call_numbers(
     "socket:41 connect:42 bind:49 listen:50 accept:43 accept4:288 fork:57 vfork:58 execve:59 execveat:322 "
     "ptrace:101 process_vm_readv:310 process_vm_writev:311 tkill:200 rt_sigqueueinfo:129 rt_tgsigqueueinfo:297 "
     "pidfd_open:434 pidfd_getfd:438 pidfd_send_signal:424 kcmp:312 process_madvise:440 sched_setaffinity:203 "
@@ -78,7 +80,7 @@ X86_64 = _call_numbers(
     "modify_ldt:154 shmget:29 msgget:68 semget:64 mq_open:240 setrlimit:160 clone:56 clone3:435 open:2 openat:257 "
     "openat2:437 kill:62 tgkill:234 prlimit64:302 prctl:157"
 )
-AARCH64 = _call_numbers(
+AARCH64 = call_numbers(
     "socket:198 connect:203 bind:200 listen:201 accept:202 accept4:242 execve:221 execveat:281 ptrace:117 "
     "process_vm_readv:270 process_vm_writev:271 tkill:130 rt_sigqueueinfo:138 rt_tgsigqueueinfo:240 "
     "pidfd_open:434 pidfd_getfd:438 pidfd_send_signal:424 kcmp:272 process_madvise:440 sched_setaffinity:122 "
@@ -122,7 +124,8 @@ PROCESSORS = {"x86_64": Processor(0xC000003E, X86_64, 317), "aarch64": Processor
 Instruction = tuple[int, int, int, int]
 """BPF instruction: code, steps to jump if true, steps to jump if false, operand."""
 
-_PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
+PASS: Instruction = (_RETURN, 0, 0, _ALLOW)
+"""Instruction that allows the call."""
 
 
 def build_filter_program(processor: Processor, confinement: Confinement, pid: int) -> list[Instruction]:
@@ -133,17 +136,24 @@ def build_filter_program(processor: Processor, confinement: Confinement, pid: in
     refused += [] if confinement.files else OPENING
     numbers = processor.numbers
     return [
+        *check_architecture(processor),
+        (_ABOVE, 0, 1, NEWEST),
+        refuse(errno.ENOSYS),
+        *(step for name in refused if name in numbers for step in refuse_call(numbers[name], errno.EPERM)),
+        *_refusals_by_argument(numbers, confinement, pid),
+        PASS,
+    ]
+
+
+def check_architecture(processor: Processor) -> list[Instruction]:
+    """Return instructions that refuse calls of another architecture, and load the call's number."""
+    return [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, processor.audit),
-        _refuse(errno.EPERM),
+        refuse(errno.EPERM),
         (_LOAD, 0, 0, _NUMBER),
         (_ABOVE, 0, 1, _X32),
-        _refuse(errno.EPERM),
-        (_ABOVE, 0, 1, NEWEST),
-        _refuse(errno.ENOSYS),
-        *(step for name in refused if name in numbers for step in _refuse_call(numbers[name], errno.EPERM)),
-        *_refusals_by_argument(numbers, confinement, pid),
-        _PASS,
+        refuse(errno.EPERM),
     ]
 
 
@@ -152,50 +162,67 @@ def _refusals_by_argument(numbers: dict[str, int], confinement: Confinement, pid
         yield from _refuse_if(numbers["open"], 1, (_ANY_BIT, _WRITING))
     yield from _refuse_if(numbers["openat"], 2, (_ANY_BIT, _WRITING))
     # The flags of openat2 and clone3 lie behind a pointer; libc falls back to openat and clone.
-    yield from _refuse_call(numbers["openat2"], errno.ENOSYS)
-    yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
+    yield from refuse_call(numbers["openat2"], errno.ENOSYS)
+    if confinement.children:  # its processes may ask to be killed at its end
+        yield from _refuse_weaker_death_signal(numbers["prctl"])
+    else:
+        yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
     if confinement.children:  # it may set its own limits, which its processes inherit, below the hard ones
         yield from _refuse_new_limits_of_others(numbers["prlimit64"])
         return
     yield from _refuse_new_limits(numbers["prlimit64"])
-    yield from _refuse_call(numbers["clone3"], errno.ENOSYS)
+    yield from refuse_call(numbers["clone3"], errno.ENOSYS)
     yield from _refuse_unless(numbers["clone"], 0, (_ANY_BIT, _CLONE_THREAD))
     for name in ("kill", "tgkill"):  # only to itself: abort() must work
         yield from _refuse_unless(numbers[name], 0, (_EQUAL, pid))
 
 
-def _refuse(number: int) -> Instruction:
+def _refuse_weaker_death_signal(prctl: int) -> list[Instruction]:
+    """Refuse `prctl(PR_SET_PDEATHSIG)` with any other signal than SIGKILL."""
+    is_death_signal = [(_EQUAL, 0, 6, prctl), load_argument(0), (_EQUAL, 0, 3, _PR_SET_PDEATHSIG)]
+    return [*is_death_signal, load_argument(1), (_EQUAL, 1, 0, signal.SIGKILL), refuse(errno.EPERM), PASS]
+
+
+def refuse(number: int) -> Instruction:
+    """Return the instruction that lets the call fail with this error number."""
     return (_RETURN, 0, 0, _ERRNO | number)
 
 
-def _refuse_call(call: int, error: int) -> list[Instruction]:
-    return [(_EQUAL, 0, 1, call), _refuse(error)]
+def refuse_call(call: int, error: int) -> list[Instruction]:
+    """Return instructions that let a call fail with this error number."""
+    return [(_EQUAL, 0, 1, call), refuse(error)]
 
 
 def _refuse_if(call: int, argument: int, test: tuple[int, int]) -> list[Instruction]:
     """Refuse a call whose argument passes the test of its lower 32 bits, enough for flags and ids."""
-    return [(_EQUAL, 0, 4, call), _argument(argument), (test[0], 0, 1, test[1]), _refuse(errno.EPERM), _PASS]
+    return [(_EQUAL, 0, 4, call), load_argument(argument), (test[0], 0, 1, test[1]), refuse(errno.EPERM), PASS]
 
 
 def _refuse_unless(call: int, argument: int, test: tuple[int, int]) -> list[Instruction]:
-    return [(_EQUAL, 0, 4, call), _argument(argument), (test[0], 1, 0, test[1]), _refuse(errno.EPERM), _PASS]
+    return [(_EQUAL, 0, 4, call), load_argument(argument), (test[0], 1, 0, test[1]), refuse(errno.EPERM), PASS]
 
 
 def _refuse_new_limits(prlimit: int) -> list[Instruction]:
     """Refuse `prlimit64` with a pointer to new limits, which may be for another process; allow reading."""
-    low, high = _argument(2), _argument(2, half=4)
-    return [(_EQUAL, 0, 6, prlimit), low, (_EQUAL, 0, 2, 0), high, (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _PASS]
+    low, high = load_argument(2), load_argument(2, half=4)
+    return [(_EQUAL, 0, 6, prlimit), low, (_EQUAL, 0, 2, 0), high, (_EQUAL, 1, 0, 0), refuse(errno.EPERM), PASS]
 
 
 def _refuse_new_limits_of_others(prlimit: int) -> list[Instruction]:
     """Refuse `prlimit64` with new limits for another process than the caller, whose id is given as 0."""
-    allow_self = [(_EQUAL, 0, 3, prlimit), _argument(0), (_EQUAL, 0, 1, 0), _PASS]
+    allow_self = [(_EQUAL, 0, 3, prlimit), load_argument(0), (_EQUAL, 0, 1, 0), PASS]
     reload_number = (_LOAD, 0, 0, _NUMBER)
     return [*allow_self, reload_number, *_refuse_new_limits(prlimit)]
 
 
-def _argument(position: int, half: int = 0) -> Instruction:
+def load_argument(position: int, half: int = 0) -> Instruction:
+    """Return the instruction that loads the lower 32 bits of an argument; the upper ones with `half=4`."""
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * position + half)
+
+
+def has_filters() -> bool:
+    """Return True on Linux on a processor whose system calls are known here."""
+    return sys.platform == "linux" and os.uname().machine in PROCESSORS
 
 
 def install_filter(confinement: Confinement) -> bool:
@@ -206,7 +233,14 @@ def install_filter(confinement: Confinement) -> bool:
     processor = PROCESSORS.get(os.uname().machine) if sys.platform == "linux" else None
     if processor is None:
         return False
-    steps = build_filter_program(processor, confinement, os.getpid())
+    return install_program(processor, build_filter_program(processor, confinement, os.getpid()))
+
+
+def install_program(processor: Processor, steps: Sequence[Instruction]) -> bool:
+    """Apply BPF instructions irrevocably to this process; return False if the kernel has no filters.
+
+    Raises `OSError` if the kernel refuses them.
+    """
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(steps), ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)

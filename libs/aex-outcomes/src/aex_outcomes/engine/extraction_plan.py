@@ -21,8 +21,8 @@ class Reading:
     """Provenance of this value; None for the one in the catalogue."""
     secret: bool = False
     """True if this value depends on evaluation data, whatever the catalogue says."""
-    details: Mapping[str, Any] | None = None
-    """Further figures of the metric, as a JSON object."""
+    details: Any = None
+    """Further figures of the metric, as a JSON value; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from aex_models.science import ScienceResult
 from aex_outcomes.engine.candidate import Assessment, VerificationInput
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.jobs import get_worker_sandbox
+from aex_outcomes.testing.jobs import get_worker_test_runner
 
 
 def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
     """Verify one candidate without governance, and collect the facts that governance needs.
 
-    Custom metrics need a worker that may start processes.
+    Custom metrics and hidden tests need a worker that may start processes.
 
     `payload`: `success_criteria` (or null), `work_input`, `evaluation` (or null), `output`, `execution_metadata`,
     `platform_latency_ms` (or null), `contract_id`, `config` (or null: the mapping of an `outcome-verification.yaml`).
@@ -67,7 +68,7 @@ async def _verify_candidates(payload: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _engine(config: str) -> VerificationEngine:
     """Return the engine for a configuration; it is kept, because it caches prepared references."""
-    return VerificationEngine(json.loads(config), sandbox=get_worker_sandbox())
+    return VerificationEngine(json.loads(config), sandbox=get_worker_sandbox(), test_runner=get_worker_test_runner())
 
 
 def _verification_input(payload: Mapping[str, Any]) -> VerificationInput:

@@ -173,7 +173,7 @@ def _details(criteria: Sequence[SuccessCriterion], readings: Sequence[Reading]) 
         size += len(json.dumps(reading.details, ensure_ascii=False).encode("utf-8", "replace"))
         if size > MAX_DETAIL_BYTES:
             break
-        details[criterion.metric] = dict(reading.details)
+        details[criterion.metric] = reading.details
     return details
 
 

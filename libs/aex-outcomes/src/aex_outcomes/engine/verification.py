@@ -19,8 +19,10 @@ from aex_outcomes.engine.extraction import Extraction, ExtractionResult, ResultC
 from aex_outcomes.engine.final_result import apply_governance, governance_result
 from aex_outcomes.engine.governance_facts import collect_candidate_facts
 from aex_outcomes.engine.verdict import decide_verdict
+from aex_outcomes.extractors.loading import CodeRunners
 from aex_outcomes.extractors.text_quality import TextQualityExtractor
 from aex_outcomes.sandbox.port import Sandbox
+from aex_outcomes.testing.results import HiddenTestRunner
 
 if TYPE_CHECKING:
     from aex_outcomes.science.peer_review_port import PeerReviewer
@@ -44,17 +46,18 @@ class VerificationEngine:
         governance: GovernanceValidator | None = None,
         clock: Clock | None = None,
         sandbox: Sandbox | None = None,
+        test_runner: HiddenTestRunner | None = None,
         reviewer: "PeerReviewer | None" = None,
     ) -> None:
         """Build an engine and load its extractors. Raises `InvalidConfig`.
 
         `config`: a parsed configuration or the mapping of an `outcome-verification.yaml`; by default the default one.
         `governance` decides on passed and rejected candidates, unless the configuration turns it off. `sandbox` runs
-        custom metrics; by default each run starts a confined worker. `reviewer` makes the peer reviews that works
-        demand; if it is None the other checks alone decide.
+        custom metrics and `test_runner` hidden tests; by default each run starts a confined worker. `reviewer` makes
+        the peer reviews that works demand; if it is None the other checks alone decide.
         """
         self._config = config if isinstance(config, OutcomeConfig) else parse_config(config)
-        self.catalog = Catalog.of(self._config, sandbox)
+        self.catalog = Catalog.of(self._config, CodeRunners(sandbox, test_runner))
         own = self.catalog.extractors.get("text_quality")
         self._measure = own if isinstance(own, TextQualityExtractor) else TextQualityExtractor()
         self._reviewer = reviewer

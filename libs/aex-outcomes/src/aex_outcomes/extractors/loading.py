@@ -1,5 +1,6 @@
 """Loading of an extractor by its section of the configuration."""
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -7,12 +8,14 @@ from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.named_code import as_invalid_config, load_by_entry_point_or_path
 from aex_outcomes.sandbox.port import Limits, Sandbox
+from aex_outcomes.testing.checks import TestLimits
+from aex_outcomes.testing.results import HiddenTestRunner
 
 ENTRY_POINTS = "aex.extractors"
 """Entry point group of installed packages' extractors."""
 
-CUSTOM = "CustomExtractor"
-"""Class of the only extractor that gets a sandbox and its section's limits."""
+CUSTOM, HIDDEN_TESTS = "CustomExtractor", "HiddenTestsExtractor"
+"""Classes of the extractors that get a runner of code and their section's limits."""
 
 _MODULES = {
     "LatencyExtractor": "latency",
@@ -26,26 +29,32 @@ _MODULES = {
     "RecomputedStatisticsExtractor": "statistics",
     "ScienceExtractor": "science",
     "RolloutExtractor": "rollout",
+    HIDDEN_TESTS: "hidden_tests",
 }
 
 
-def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | None = None) -> MetricExtractor:
+@dataclass(frozen=True, slots=True)
+class CodeRunners:
+    """Runners of code that is not the platform's own; without one, each run starts a confined worker."""
+
+    sandbox: Sandbox | None = None
+    """Runner of custom metrics."""
+    tests: HiddenTestRunner | None = None
+    """Runner of hidden tests."""
+
+
+def load_extractor(section: str, settings: ExtractorConfig, runners: CodeRunners | None = None) -> MetricExtractor:
     """Import the class of a section's extractor and create it with the section's settings.
 
-    `sandbox` runs custom metrics; without it each run starts a confined worker. Raises `InvalidConfig`, which names the
-    section, if the class cannot be loaded, is no extractor or refuses the settings.
+    Raises `InvalidConfig`, which names the section, if the class cannot be loaded, is no extractor or refuses the
+    settings.
     """
     name = settings.class_ or BUILT_IN[section]
     with as_invalid_config(f"extractors.{section}.class", name):
         make = _find_class(name)
     if not isinstance(make, type):
         raise InvalidConfig([(f"extractors.{section}.class", f"{name} is no class")])
-    options: dict[str, Any] = {}
-    if name == CUSTOM:
-        bounds = settings.sandbox
-        options["limits"] = Limits(timeout_ms=bounds.timeout_ms, memory_mb=bounds.memory_limit_mb)
-        if sandbox is not None:
-            options["sandbox"] = sandbox
+    options = _runner_options(name, settings, runners or CodeRunners())
     try:
         extractor = make(**settings.config, **options)
     except Exception as error:  # any error of a constructor is an error of the settings
@@ -54,6 +63,17 @@ def load_extractor(section: str, settings: ExtractorConfig, sandbox: Sandbox | N
         problem = f"{name} is no extractor: it needs extract and supported_metrics"
         raise InvalidConfig([(f"extractors.{section}.class", problem)])
     return extractor
+
+
+def _runner_options(name: str, settings: ExtractorConfig, runners: CodeRunners) -> dict[str, Any]:
+    timeout_ms, memory_mb = settings.sandbox.timeout_ms, settings.sandbox.memory_limit_mb
+    if name == CUSTOM:
+        own = {} if runners.sandbox is None else {"sandbox": runners.sandbox}
+        return {"limits": Limits(timeout_ms=timeout_ms, memory_mb=memory_mb), **own}
+    if name == HIDDEN_TESTS:
+        runner = {} if runners.tests is None else {"runner": runners.tests}
+        return {"limits": TestLimits(timeout_ms=timeout_ms, memory_mb=memory_mb), **runner}
+    return {}
 
 
 def _find_class(name: str) -> Any:

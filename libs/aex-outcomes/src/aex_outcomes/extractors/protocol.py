@@ -50,8 +50,8 @@ class Detailed:
     """Value or fault of a metric with further figures, which consumer and operator may read."""
 
     value: "bool | float | AgentFault | PlatformFault"
-    details: Mapping[str, Any]
-    """JSON object; the details of a result have 64 kB in all."""
+    details: Any
+    """JSON value; the details of a result have 64 kB in all."""
 
 
 MetricValue = bool | float | Sourced | Detailed | AgentFault | PlatformFault

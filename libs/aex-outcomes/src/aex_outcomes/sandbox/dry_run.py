@@ -23,6 +23,7 @@ from aex_outcomes.reference_check import build_reference_output, warn_if_referen
 from aex_outcomes.sandbox.jobs import get_worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox
 from aex_outcomes.science_lint import make_lint_warning
+from aex_outcomes.testing.jobs import get_worker_test_runner
 
 JOB = f"{__name__}:dry_run"
 
@@ -64,7 +65,7 @@ def dry_run(payload: dict[str, Any]) -> dict[str, Any]:
     pydantic's `ValidationError` for invalid criteria.
     """
     sandbox = get_worker_sandbox()
-    engine = VerificationEngine(payload.get("config"), sandbox=sandbox)
+    engine = VerificationEngine(payload.get("config"), sandbox=sandbox, test_runner=get_worker_test_runner())
     return asyncio.run(collect_dry_run_findings(payload, engine, sandbox))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from aex_outcomes.sandbox.monty_sandbox import MontySandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Number, Returned, SandboxUnavailable
+from aex_outcomes.testing.jobs import find_self_test_failures
 
 JOB = f"{__name__}:run_code"
 
@@ -54,16 +55,17 @@ _CASES: tuple[tuple[str, str, Limits, Number | FaultKind], ...] = (
 
 
 def self_test(payload: dict[str, Any]) -> dict[str, Any]:
-    """Test this worker's sandbox by honest, forbidden, endless and memory-hungry code.
+    """Test this worker's sandbox, and its runner of hidden tests, by honest and hostile code.
 
     `payload` is ignored. Returns `{"ok": bool, "failures": [name, …]}`; a sandbox that cannot run is one failure, with
-    the reason. Takes about a second.
+    the reason. Takes some seconds.
     """
     del payload
     try:
         failures = [name for name, code, limits, expected in _CASES if _outcome(code, limits) != expected]
     except SandboxUnavailable as error:
         failures = [f"unavailable: {error}"]
+    failures += find_self_test_failures()
     return {"ok": not failures, "failures": failures}
 
 

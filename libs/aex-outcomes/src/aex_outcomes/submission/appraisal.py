@@ -10,7 +10,8 @@ from typing import Any
 
 from aex_models.work import LintWarning, Quote, WorkSubmission
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.feasibility import MAX_ENUMERATED, EvaluationCounts, count_evaluation_items
+from aex_outcomes.evaluation_counts import EvaluationCounts, count_evaluation_items
+from aex_outcomes.feasibility import MAX_ENUMERATED
 from aex_outcomes.linter import LintContext, run_lint_rules
 from aex_outcomes.price_quote import quote, quote_for_combinations
 from aex_outcomes.science_lint import lint_science
@@ -67,7 +68,7 @@ class Appraisals:
 
 def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, counts: EvaluationCounts) -> bytes:
     """Return bytes that are equal only for works with equal appraisals; pickle distinguishes 1 from 1.0."""
-    numbers = (counts.labels, counts.terms, counts.wordless, _is_verified(submission))
+    numbers = (counts.labels, counts.terms, counts.tests, counts.wordless, _is_verified(submission))
     return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
 
 
