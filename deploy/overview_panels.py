@@ -146,6 +146,8 @@ SECTIONS = (
             Chart("From receipt to verdict", query_quantiles("aex_verdict_lag_seconds"), "s", 30),
             Chart("Grading of one candidate", query_quantiles("aex_verification_seconds"), "s"),
             Chart("Extractors, p95", query_p95("aex_extraction_seconds", "extractor"), "s"),
+            Chart("Hidden tests by outcome", query_rates("aex_tests_total", "outcome")),
+            Chart("Hidden tests, duration of one", query_quantiles("aex_test_seconds"), "s"),
             Chart("Extraction time by extractor", query_rates("aex_extraction_seconds_sum", "extractor"), "s/s"),
             Chart("Governance calls, p95", query_p95("aex_governance_seconds", "answer"), "s", 5),
             Chart("Custom code available", {"min(aex_sandbox_up)": "by every instance"}),

@@ -21,7 +21,7 @@ _RULES = """\
 The file that `AEX_RULES_CONFIG` names. Each rule also has `enabled`, by default `true`. `GET /v1/rules` shows the
 values in force."""
 _PACKAGED = "[packaged](../services/governance/src/aex_governance/rules/thresholds.yaml)"
-_NOT_CONFIGURED = {"selected_metrics", "accept_list", "sandbox", "limits"}
+_NOT_CONFIGURED = {"selected_metrics", "accept_list", "sandbox", "limits", "runner"}
 """Parameters of extractors that the engine sets."""
 _LONG = 80
 

@@ -92,6 +92,7 @@ class ConfinedGrader:
             # The process touched hostile data: its text is not for the log.
             return Grade(None, error=f"UnreadableAnswer ({type(error).__name__})")
         self._times.record_reported_seconds(answer.get("seconds"))
+        self._times.record_hidden_tests(result.details)
         if lacks_sandbox(result):
             self._sandbox.mark_unhealthy()
         return Grade(result, facts)

@@ -104,7 +104,7 @@ def _make_resources(
     settings: Settings, parts: ServiceParts, catalog: Catalog, registered: registry.VerifierRegistry
 ) -> _Resources:
     sections, ids = catalog.config.extractor_sections(), parts.backends.ids
-    new_sandbox = partial(make_sandbox_pool, settings, sections["custom"].sandbox.memory_limit_mb)
+    new_sandbox = partial(make_sandbox_pool, settings, sections["custom"].sandbox, sections["tests"].sandbox)
     return _Resources(
         candidates=PrewarmedPool(make_candidate_pool(settings)),
         operators=make_verifier_pool(settings, registered),

@@ -1,11 +1,13 @@
 """Counters and histograms of verification."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from aex_models.contract import FINAL_STATUSES, AttemptStatus
 from aex_models.governance import Action
 from aex_models.results import Verdict
+from aex_outcomes.evaluation_counts import BY_TESTS
+from aex_outcomes.testing.results import Outcome
 from aex_runtime.measures import LONG_S, SHORT_S, CounterSpec, HistogramSpec, Measures, Spec
 from aex_runtime.telemetry import add_span_attributes
 from aex_runtime.tracing.spans import EXTRACTION_S
@@ -37,7 +39,12 @@ GOVERNANCE_SECONDS = HistogramSpec(
     "Duration of a call to governance about an attempt, by its answer",
     {"answer": (Action.ALLOW, Action.HOLD, Action.REJECT, REFUSED, UNAVAILABLE)},
 )
+TESTS_TOTAL = CounterSpec(
+    "aex_tests_total", "Hidden tests that were run on candidates, by their outcome", {"outcome": tuple(Outcome)}
+)
+TEST_SECONDS = HistogramSpec("aex_test_seconds", "Duration of one hidden test", buckets=(*SHORT_S, 60.0))
 MEASURES: tuple[Spec, ...] = (
+    *(TESTS_TOTAL, TEST_SECONDS),
     *(ATTEMPTS_TOTAL, VERDICTS_TOTAL, CONTRACTS_ENDED_TOTAL),
     *(VERIFICATION_SECONDS, VERDICT_LAG_SECONDS, GOVERNANCE_SECONDS),
 )
@@ -67,3 +74,15 @@ class ExtractionTimes:
             if section in self._sections and isinstance(seconds, float) and 0 <= seconds <= _LONGEST_S:
                 self._measures.observe(self.seconds, seconds, section)
                 add_span_attributes({f"{EXTRACTION_S}{section}": round(seconds, 6)})
+
+    def record_hidden_tests(self, details: Mapping[str, Any]) -> None:
+        """Record outcome and duration of each hidden test in a result's details, once for all metrics of tests.
+
+        Implausible values are ignored.
+        """
+        listed = next((details[metric] for metric in sorted(BY_TESTS & details.keys())), ())
+        for each in listed if isinstance(listed, list) else ():
+            match each:
+                case {"outcome": str(outcome), "duration_ms": int(milliseconds)} if outcome in set(Outcome):
+                    self._measures.count(TESTS_TOTAL, outcome)
+                    self._measures.observe(TEST_SECONDS, min(max(milliseconds / 1_000, 0.0), _LONGEST_S))

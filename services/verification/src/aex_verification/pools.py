@@ -12,6 +12,7 @@ from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
 from aex_outcomes.sandbox.jobs import MEMORY_MB
 from aex_outcomes.science.confined import EXAMINE
+from aex_outcomes.testing.jobs import MEMORY_MB as TESTING_MB
 from aex_verification.grading import CHECK_REFERENCE, DRY_RUN, JOB, JOB_OF_SEVERAL, MAX_RESULT_BYTES, WARM
 from aex_verification.ports import StartedPool
 from aex_verification.sandbox_pool import SELF_TEST
@@ -55,15 +56,15 @@ def make_verifier_pool(settings: Settings, registered: registry.VerifierRegistry
     )
 
 
-def make_sandbox_pool(settings: Settings, code_mb: int) -> WorkerPool:
+def make_sandbox_pool(settings: Settings, code: SandboxConfig, tests: SandboxConfig) -> WorkerPool:
     """Return the pool for slow metrics, whose workers may start processes.
 
-    There are no spare workers, because few works need them. `code_mb`: memory of custom code in MB.
+    There are no spare workers, because few works need them. `code`, `tests`: limits of custom code and hidden tests.
     """
     return WorkerPool(
         settings.sandbox_workers,
         settings.verify_timeout_s,
-        max(settings.worker_memory_mb, code_mb + MEMORY_MB),
+        max(settings.worker_memory_mb, code.memory_limit_mb + MEMORY_MB, tests.memory_limit_mb + TESTING_MB),
         jobs=[JOB, DRY_RUN, SELF_TEST],
         warm=WARM,
         spares=0,

@@ -45,14 +45,17 @@ def run_io_case(
         for each in ends:
             each.close()
         send_json(to_data, {"files": dict(program), "module": tests["module"]}, deadline)
+        output, exit_code = b"", None
         try:
-            output = _exchange(to_program, from_program, expected["stdin"].encode(), deadline)
+            output = _exchange(to_program, from_program, expected["stdin"].encode("utf-8", "replace"), deadline)
             exit_code = process.reap(deadline - time.monotonic())
         except TimeoutError:
-            return make_result(case, began, Outcome.TIMEOUT, f"no end within {limits.timeout_s:g} s")
+            exit_code = None  # reported below
         except OutputTooLarge:
             message = f"more than {MAX_OUTPUT_BYTES} bytes of output"
             return make_result(case, began, Outcome.FAILED, message)
+    if exit_code is None or time.monotonic() >= deadline:  # it may have closed its output before
+        return make_result(case, began, Outcome.TIMEOUT, f"no end within {limits.timeout_s:g} s")
     if exit_code == 0:
         is_match = matches_output(output.decode("utf-8", "replace"), expected["stdout"], expected["match"])
         return make_result(case, began, Outcome.PASSED if is_match else Outcome.FAILED, "the output differs")

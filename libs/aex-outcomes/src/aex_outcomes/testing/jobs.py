@@ -12,7 +12,7 @@ from aex_outcomes.testing.runner import WorkerTestRunner
 JOB = f"{__name__}:run_hidden_tests"
 _GRACE_S = 30.0
 """Seconds added to the time of all tests for the start of the worker and its zygote."""
-_SPARE_MB = 256
+MEMORY_MB = 256
 """Megabytes of a worker beside the memory of a program."""
 
 
@@ -40,7 +40,7 @@ class DisposableTestRunner:
         from aex_outcomes.confinement.pool import WorkerPool  # noqa: PLC0415 workers need no asyncio
         from aex_outcomes.confinement.settings import ConfinementError  # noqa: PLC0415 see above
 
-        timeout_s, memory_mb = tests["total_ms"] / 1_000 + _GRACE_S, tests["memory_mb"] + _SPARE_MB
+        timeout_s, memory_mb = tests["total_ms"] / 1_000 + _GRACE_S, tests["memory_mb"] + MEMORY_MB
         pool = WorkerPool(1, timeout_s, memory_mb, jobs=[JOB], spares=0, children=True)
         try:
             async with pool:

@@ -11,6 +11,7 @@ import collections
 import datetime
 import decimal
 import fractions
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from aex_outcomes.testing.value_encoder import MAX_DEPTH, Node
 from aex_outcomes.testing.value_types import BUILTIN_EXCEPTIONS, BUILTIN_TYPES, rebuild_dictionary_view
 
 _MAX_NAME = 200
+_FRAMES_PER_LEVEL = 6
+"""Frames of Python that decoding one level of nested tuples takes."""
 _INVALID = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -44,6 +47,8 @@ class ValueDecoder:
 
     def decode(self, message: Any) -> list[Any]:
         """Return the roots' values. Raises `ProtocolError` for an invalid message."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _FRAMES_PER_LEVEL * MAX_DEPTH)
         try:
             self._nodes = list(message["n"])
             roots = [self.value(each, 0) for each in message["r"]]
@@ -52,6 +57,8 @@ class ValueDecoder:
                 _FILLERS[node[0]](self, container, node, depth)
         except _INVALID as error:
             raise ProtocolError(f"an invalid value ({type(error).__name__})") from None
+        finally:
+            sys.setrecursionlimit(limit)
         return roots
 
     def value(self, child: Any, depth: int) -> Any:
@@ -158,8 +165,9 @@ def _builtin_type(name: str) -> type:
 
 
 def _timezone(decoder: ValueDecoder, node: Node, depth: int) -> datetime.timezone:
-    zone = datetime.timezone(decoder.value(node[1], depth + 1), node[2])
-    return zone if zone != datetime.UTC else datetime.UTC
+    offset = decoder.value(node[1], depth + 1)
+    zone = datetime.timezone(offset)
+    return zone if zone.tzname(None) == node[2] else datetime.timezone(offset, node[2])
 
 
 def _moment(kind: Any, decoder: ValueDecoder, node: Node, depth: int) -> Any:

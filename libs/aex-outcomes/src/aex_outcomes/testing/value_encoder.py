@@ -10,6 +10,7 @@ import datetime
 import decimal
 import fractions
 import math
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -58,11 +59,18 @@ class ValueEncoder:
         self._indexes: dict[int, int] = {}
         self._encode_other = encode_other
         self._written_back = written_back or {}
+        self._unfilled: deque[tuple[int, int]] = deque()
         self._depth = 0
 
     def encode(self, roots: Sequence[Any]) -> dict[str, Any]:
         """Return the message with these values. Raises `TooDeep`, and what `encode_other` raises."""
-        return {"r": [self.child(each) for each in roots], "n": self.nodes}
+        children = [self.child(each) for each in roots]
+        while self._unfilled:  # no recursion: the program's own depth of recursion is not used up
+            index, self._depth = self._unfilled.popleft()
+            node = self._node(self.objects[index])
+            argument = self._written_back.get(id(self.objects[index]))
+            self.nodes[index] = node if argument is None else ["a", argument, node]
+        return {"r": children, "n": self.nodes}
 
     def child(self, value: Any) -> Any:
         """Return the JSON form of a value within a node."""
@@ -82,11 +90,7 @@ class ValueEncoder:
         index = self._indexes[id(value)] = len(self.nodes)
         self.nodes.append([])
         self.objects.append(value)
-        self._depth += 1
-        node = self._node(value)
-        self._depth -= 1
-        argument = self._written_back.get(id(value))
-        self.nodes[index] = node if argument is None else ["a", argument, node]
+        self._unfilled.append((index, self._depth + 1))
         return index
 
     def _node(self, value: Any) -> Node:
