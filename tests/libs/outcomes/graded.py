@@ -19,12 +19,12 @@ class Graded:
 
     def functions(self, code: str, tests: str, **more: Any) -> dict[str, str]:
         """Outcomes by function's name; `code` is the module `solution`."""
-        whole = {
+        complete = {
             "style": "functions",
             "files": {"checks.py": f"from solution import *\nimport solution\n{tests}"},
             **more,
         }
-        found = self.results(whole, {"solution.py": code})
+        found = self.results(complete, {"solution.py": code})
         return {each.name.partition("::")[2]: each.outcome.value for each in found}
 
     def one(self, code: str, statement: str, **more: Any) -> HiddenTestResult:

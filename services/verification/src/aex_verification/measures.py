@@ -76,7 +76,7 @@ class ExtractionTimes:
                 add_span_attributes({f"{EXTRACTION_S}{section}": round(seconds, 6)})
 
     def record_hidden_tests(self, details: Mapping[str, Any]) -> None:
-        """Record outcome and duration of each hidden test in a result's details, once for all metrics of tests.
+        """Record outcome and duration of each hidden test in details, once for all metrics of tests.
 
         Implausible values are ignored.
         """

@@ -11,8 +11,8 @@ GOOD = "import math\nfrom solution import f\ndef test_f(): assert f() == 1\n"
 
 
 def problems(limits: TestLimits | None = None, **tests: Any) -> list[tuple[str, str]]:
-    whole = {"style": "functions", "files": {"checks.py": GOOD}, **tests}
-    normal = HiddenTests.model_validate(whole).model_dump(mode="json")
+    complete = {"style": "functions", "files": {"checks.py": GOOD}, **tests}
+    normal = HiddenTests.model_validate(complete).model_dump(mode="json")
     return [(each.path, each.code) for each in check_hidden_tests(normal, limits or TestLimits())]
 
 

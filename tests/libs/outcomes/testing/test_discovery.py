@@ -41,7 +41,7 @@ def names(style: str, **more: Any) -> list[str]:
     return [each.name for each in find_tests(tests)]
 
 
-def test_methods_of_classes_whose_base_ends_in_test_case_are_tests() -> None:
+def test_methods_are_tests_if_a_base_of_their_class_ends_in_test_case() -> None:
     assert names("unittest", files={"t.py": CLASSES}) == ["t.py::A.test_b", "t.py::A.test_a", "t.py::B.test_c"]
 
 

@@ -249,7 +249,7 @@ def test_a_test_that_does_not_begin_in_time_is_a_timeout(graded: Graded) -> None
     assert set(graded.functions(code, tests, timeout_ms=700, total_ms=1_000).values()) == {"timeout"}
 
 
-def test_a_killed_zygote_is_replaced_and_the_test_run_again(graded: Graded) -> None:
+def test_a_killed_zygote_is_replaced_and_the_test_runs_once_more(graded: Graded) -> None:
     assert graded.one(PROGRAM, "assert double(1) == 2").outcome == "passed"
     zygote = graded.runner._zygote
     assert zygote is not None

@@ -163,13 +163,11 @@ def _refusals_by_argument(numbers: dict[str, int], confinement: Confinement, pid
     yield from _refuse_if(numbers["openat"], 2, (_ANY_BIT, _WRITING))
     # The flags of openat2 and clone3 lie behind a pointer; libc falls back to openat and clone.
     yield from refuse_call(numbers["openat2"], errno.ENOSYS)
-    if confinement.children:  # its processes may ask to be killed at its end
+    if confinement.children:  # its processes may ask to be killed at its end, and set limits below the hard ones
         yield from _refuse_weaker_death_signal(numbers["prctl"])
-    else:
-        yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
-    if confinement.children:  # it may set its own limits, which its processes inherit, below the hard ones
         yield from _refuse_new_limits_of_others(numbers["prlimit64"])
         return
+    yield from _refuse_if(numbers["prctl"], 0, (_EQUAL, _PR_SET_PDEATHSIG))
     yield from _refuse_new_limits(numbers["prlimit64"])
     yield from refuse_call(numbers["clone3"], errno.ENOSYS)
     yield from _refuse_unless(numbers["clone"], 0, (_ANY_BIT, _CLONE_THREAD))
@@ -247,7 +245,6 @@ def install_program(processor: Processor, steps: Sequence[Instruction]) -> bool:
     call = (ctypes.c_long(_SET_MODE_FILTER), ctypes.c_long(_ALL_THREADS), header)
     if libc.syscall(ctypes.c_long(processor.seccomp), *call) == 0:
         return True
-    problem = ctypes.get_errno()
-    if problem in {errno.ENOSYS, errno.EINVAL}:
+    if (problem := ctypes.get_errno()) in {errno.ENOSYS, errno.EINVAL}:
         return False
     raise OSError(problem, os.strerror(problem), "seccomp")
