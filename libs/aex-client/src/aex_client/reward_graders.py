@@ -22,10 +22,10 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.results import VerificationResult
 from aex_models.work import Problem
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.local import MAX_TOGETHER, LocalGrader, LostVerdict, make_payload, parse_results
+from aex_outcomes.engine.local import LocalGrader, LostVerdict, make_payload, parse_results
 from aex_outcomes.engine.slow_metrics import has_slow_metric
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from aex_outcomes.submission.batch import BatchCommon, check_batch_common, check_batch_output
+from aex_outcomes.submission.batch import MAX_GROUP, BatchCommon, check_batch_common, check_batch_output
 from aex_outcomes.submission.verify_request import VerifyRequest
 
 Graded = VerificationResult | VerificationView | ProblemError
@@ -114,7 +114,7 @@ class OfflineGrader:
         return checked.request
 
     def _grade(self, trials: Sequence[VerifyRequest]) -> list[Graded]:
-        groups = [trials[start : start + MAX_TOGETHER] for start in range(0, len(trials), MAX_TOGETHER)]
+        groups = [trials[start : start + MAX_GROUP] for start in range(0, len(trials), MAX_GROUP)]
         return [graded for group in groups for graded in self._grade_group(group)]
 
     def _grade_group(self, trials: Sequence[VerifyRequest]) -> list[Graded]:

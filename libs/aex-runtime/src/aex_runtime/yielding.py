@@ -4,7 +4,8 @@ For a small value the change of threads would take longer than the work.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -58,6 +59,25 @@ async def map_yielding(work: Callable[[A], T], items: Iterable[A], yield_after: 
         if len(results) % yield_after == 0:
             await asyncio.sleep(0)
     return results
+
+
+async def map_in_order(
+    work: Callable[[A], Coroutine[None, None, T]], items: Iterable[A], limit: int
+) -> AsyncGenerator[T, None]:
+    """Yield `work` of each item, in order, with up to `limit` items in progress; closing it cancels them."""
+    left = iter(items)
+    tasks = deque[asyncio.Task[T]]()
+    try:
+        while True:
+            tasks += [asyncio.create_task(work(item)) for item in islice(left, limit - len(tasks))]
+            if not tasks:
+                return
+            yield await tasks[0]
+            tasks.popleft()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def prefetch(pages: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:

@@ -1,5 +1,6 @@
-"""`aex verify`: the verdict on one output, offline, by the same engine as the services."""
+"""`aex verify`: the verdict on one output or many, offline, by the same engine as the services."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ from rich.console import Console
 
 from aex_cli.commands import Config
 from aex_cli.offline import named_verifier, verdict_report
+from aex_cli.offline.batch_run import BatchOptions, ReportFormat, verify_outputs
 from aex_cli.offline.documents import STDIN, InputDocument, read_document
 from aex_cli.offline.inputs import OfflineRequest, RawFiles, build_checked_request, parse_named_files, read_reasoning
 from aex_cli.offline.jobs import build_engine_job_limits, examine_science, load_metric_catalog, run_confined_job
@@ -31,7 +33,11 @@ EXIT_CODES = {Verdict.PASSED: 0, Verdict.REJECTED: 1, Verdict.INDETERMINATE: 3}
     epilog="Example: `aex verify --criteria criteria.yaml --work work.json --output output.json && echo passed`"
 )
 def verify(
-    output: Annotated[str, typer.Option(metavar="FILE", help="The agent's output.")],
+    output: Annotated[list[str] | None, typer.Option(metavar="FILE", help="The agent's output.")] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Many outputs: a line of JSON each, `{id?, output, …}`."),
+    ] = None,
     criteria: Annotated[
         str | None, typer.Option(metavar="FILE", help="Success criteria.", show_default="those of --work")
     ] = None,
@@ -58,9 +64,23 @@ def verify(
     verifier_network: Annotated[
         bool, typer.Option(envvar="AEX_VERIFIER_NETWORK", help="The work's verifier may open connections.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The VerificationResult as JSON.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Workers for --outputs.", show_default="one for each processor")
+    ] = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="Show progress.", show_default="on a terminal")
+    ] = None,
+    report_format: Annotated[
+        ReportFormat | None, typer.Option("--report", help="A report on --outputs.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The report's file; without it, stdout.", show_default=False)
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The VerificationResult as JSON; with --outputs a line each.")
+    ] = False,
 ) -> None:
-    """Score an output by success criteria, and explain each criterion. Needs no service, stores nothing.
+    """Score outputs by success criteria, and explain each criterion. Needs no service, stores nothing.
 
     Files are JSON or YAML; `-` is standard input. A verifier that the work names is run too, if `--config` or an
     installed package has it, and decides with the criteria. Governance is skipped: bonuses depend only on success.
@@ -68,9 +88,20 @@ def verify(
     For a work with `science`, claims are compared with the raw data: CSV, TSV, JSON lines or Parquet. There is no judge
     here: a work that requires `peer_review` is rejected by arithmetic or else indeterminate.
 
-    Exit codes: 0 passed, 1 rejected, 2 wrong file or option, 3 indeterminate: the verifier itself has failed.
+    With `--outputs`, each line may have its own `execution_metadata` and `evaluation`, whose members replace those of
+    the files; science and verifiers need `--output`. `--report` has the pass rate, and the rate of each criterion.
+
+    Exit codes: 0 passed, 1 rejected, 2 wrong file or option, 3 indeterminate: the verifier itself has failed. With
+    `--outputs` that of the worst line counts, in the order 2, 3, 1, 0.
     """
-    files = _read(output=output, criteria=criteria, work=work, metadata=metadata, claims=claims)
+    path, many = _require_one_of(output, outputs)
+    if many is not None:
+        _refuse_with_outputs(claims=claims, reasoning=reasoning, artifact=artifact, data=data)
+        files = _read(outputs_from=many, criteria=criteria, work=work, metadata=metadata)
+        options = BatchOptions(many, jobs, progress, report_format, out, as_json)
+        raise typer.Exit(verify_outputs(options, files, platform_latency_ms, load_metric_catalog(config)))
+    _refuse_without_outputs(jobs=jobs, progress=progress, report=report_format, out=out)
+    files = _read(output=path, criteria=criteria, work=work, metadata=metadata, claims=claims)
     raw = RawFiles(parse_named_files("--artifact", artifact or ()), parse_named_files("--data", data or ()))
     _warn_about_candidate(files["output"])
     catalog = load_metric_catalog(config)
@@ -97,9 +128,37 @@ def verify(
     raise typer.Exit(EXIT_CODES[result.verdict])
 
 
-def _read(**paths: str | None) -> dict[str, InputDocument | None]:
-    """Read the files that options name, by option. Raises `UserError` if two are standard input."""
-    if sum(path == STDIN for path in paths.values()) > 1:
+def _require_one_of(output: list[str] | None, outputs: list[str] | None) -> tuple[str | None, str | None]:
+    """Return the path of one output or of many; the other is None.
+
+    Raises `UserError` unless one of them is given, once.
+    """
+    many_fix = "give several outputs in one file, a line of JSON each, with --outputs"
+    for name, paths in (("output", output), ("outputs", outputs)):
+        if paths and len(paths) > 1:
+            raise UserError(f"--{name} is given {len(paths)} times, and only one file would be read", many_fix)
+    if bool(output) == bool(outputs):
+        problem = "--output and --outputs exclude each other" if output else "there is no output"
+        raise UserError(problem, "give --output for one output, or --outputs for a file with many")
+    return (output[0] if output else None), (outputs[0] if outputs else None)
+
+
+def _refuse_with_outputs(**options: object) -> None:
+    for name in [name for name, value in options.items() if value]:
+        raise UserError(f"--{name} is about one output, not about --outputs", "verify each output with --output")
+
+
+def _refuse_without_outputs(**options: object) -> None:
+    for name in [name for name, value in options.items() if value is not None]:
+        raise UserError(f"--{name} needs --outputs", "give many outputs with --outputs, or leave it out")
+
+
+def _read(outputs_from: str | None = None, **paths: str | None) -> dict[str, InputDocument | None]:
+    """Read the files that options name, by option. Raises `UserError` if two are standard input.
+
+    `outputs_from`: path of the outputs, which is not read here.
+    """
+    if sum(path == STDIN for path in (outputs_from, *paths.values())) > 1:
         raise UserError("only one of the files can be standard input", "give - to one option")
     return {name: None if path is None else read_document(f"--{name}", path) for name, path in paths.items()}
 

@@ -62,7 +62,7 @@ def build_checked_request(
     budget, budget_problems = _parse_part(work, "budget", Budget)
     policy, policy_problems = _parse_part(work, "verification", VerificationPolicy)
     has_other_gate = (policy is not None and policy.verifier is not None) or work.get("science") is not None
-    criteria, source = _find_criteria(files["criteria"], files["work"], work, required=not has_other_gate)
+    criteria, source = find_criteria(files["criteria"], files["work"], work, required=not has_other_gate)
     parts = {
         CRITERIA: source,
         "output": FieldSource("--output", files["output"]),
@@ -85,9 +85,13 @@ def build_checked_request(
     return OfflineRequest(trial, budget, policy or VerificationPolicy(), sources)
 
 
-def _find_criteria(
+def find_criteria(
     criteria: InputDocument | None, document: InputDocument | None, work: Mapping[str, Any], *, required: bool
 ) -> tuple[Any, FieldSource]:
+    """Return the success criteria and their origin: the file `criteria`, or else the work's.
+
+    `document`: the file of `work`. Raises `UserError` if there are none although they are required.
+    """
     if criteria is not None:
         return extract_criteria(criteria)
     if work.get(CRITERIA) is None and required:

@@ -17,8 +17,6 @@ from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.verify_request import Trial
 
 JOB = "aex_outcomes.engine.job:verify_candidates"
-MAX_TOGETHER = 32
-"""Outputs of one job; a job that fails is repeated for each of them."""
 TIMEOUT_S = 30.0
 """Time limit in seconds of a job, without slow metrics."""
 _MEMORY_MB = 1_024

@@ -1,6 +1,6 @@
 """Check of a batch verification: the first line that all outputs share, and the line of each output."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,9 @@ from aex_outcomes.submission.verify_request import (
     find_trial_problems,
 )
 
+MAX_GROUP = 32
+"""Maximum of outputs that are graded in one job."""
+_MAX_GROUP_BYTES = 2_000_000
 _OF_EACH_OUTPUT = "evaluation_missing"
 """Code of the only problem of the first line that a later line may solve."""
 _NO_CRITERIA = Problem(path=CRITERIA, code="missing", message="Field required: the criteria of all outputs")
@@ -35,6 +38,30 @@ class BatchCommon:
     """The line as a request with the output None."""
     is_complete: bool
     """True if the criteria need no evaluation data but those of this line."""
+
+
+def divide_into_groups(lines: Iterable[bytes], common_bytes: int, max_group: int) -> Iterator[Mapping[int, bytes]]:
+    """Yield the lines of outputs by index, in groups that are graded in one job.
+
+    A group has at most `max_group` lines, and 2 MB with the first line of `common_bytes` bytes beside each.
+    """
+    group: dict[int, bytes] = {}
+    size = 0
+    for index, line in enumerate(lines):
+        line_bytes = len(line) + common_bytes
+        if group and (len(group) == max_group or size + line_bytes > _MAX_GROUP_BYTES):
+            yield group
+            group, size = {}, 0
+        group[index] = line
+        size += line_bytes
+    if group:
+        yield group
+
+
+def read_line_id(line: Any) -> str | int | None:
+    """Return the id of a line, also of an invalid one; None if it has none or it is no id."""
+    found = line.get("id") if isinstance(line, Mapping) else None
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def check_batch_common(body: Any, catalog: Catalog) -> BatchCommon | CheckedTrial[VerifyRequest]:

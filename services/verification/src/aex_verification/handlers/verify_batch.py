@@ -1,20 +1,27 @@
 """Grading of many outputs by the same criteria, in order, with a limited number in progress."""
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 
 from aex_models.batch import MAX_OUTPUTS
 from aex_models.results import VerificationResult
 from aex_outcomes.engine.slow_metrics import has_slow_metric
-from aex_outcomes.submission.batch import BatchCommon, check_batch_common, check_batch_output
+from aex_outcomes.submission.batch import (
+    MAX_GROUP,
+    BatchCommon,
+    check_batch_common,
+    check_batch_output,
+    divide_into_groups,
+    read_line_id,
+)
 from aex_outcomes.submission.verify_request import VerifyRequest
 from aex_runtime.errors import DomainError, InvalidRequest
 from aex_runtime.http.body import HUGE_BYTES
 from aex_runtime.http.strict_json import parse_strict_json
 from aex_runtime.identity.principals import Principal
+from aex_runtime.yielding import map_in_order
 from aex_verification.deps import Deps
 from aex_verification.handlers.verify_without_contract import (
     TIME_LIMIT_S,
@@ -25,8 +32,6 @@ from aex_verification.handlers.verify_without_contract import (
 )
 from aex_verification.ports import Grade, GradeRequest
 
-_MAX_GROUP, _MAX_GROUP_BYTES = 32, 2_000_000
-"""Outputs that are graded in one job, and bytes of their lines, each with the first line."""
 _GROUPS_IN_PROGRESS = 3
 """Groups that are checked or graded at once: one for each worker by default, and one that is ready."""
 
@@ -88,35 +93,13 @@ async def verify_batch(
     An invalid line has an error, and so has one that the platform could not grade. Close the generator to stop grading.
     """
     is_slow = has_slow_metric(batch.common.request.success_criteria, deps.catalog)
-    groups = _divide_into_groups(batch, is_slow=is_slow)
-    tasks = deque[asyncio.Task[list[LineOutcome]]]()
-    try:
-        while True:
-            while len(tasks) < _GROUPS_IN_PROGRESS and (group := next(groups, None)) is not None:
-                tasks.append(asyncio.create_task(_verify_group(deps, consumer, batch, group, huge_body_lock)))
-            if not tasks:
-                return
-            yield await tasks[0]
-            tasks.popleft()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _divide_into_groups(batch: Batch, *, is_slow: bool) -> Iterator[Mapping[int, bytes]]:
-    """Yield the lines by index in groups; a line is a group alone if it is large or its metrics are slow."""
-    group: dict[int, bytes] = {}
-    size = 0
-    for index, line in enumerate(batch.lines):
-        line_bytes = len(line) + batch.common_bytes
-        if group and (is_slow or len(group) == _MAX_GROUP or size + line_bytes > _MAX_GROUP_BYTES):
-            yield group
-            group, size = {}, 0
-        group[index] = line
-        size += line_bytes
-    if group:
-        yield group
+    groups = divide_into_groups(batch.lines, batch.common_bytes, 1 if is_slow else MAX_GROUP)
+    outcomes = map_in_order(
+        lambda lines: _verify_group(deps, consumer, batch, lines, huge_body_lock), groups, _GROUPS_IN_PROGRESS
+    )
+    async with aclosing(outcomes) as listed:
+        async for each in listed:
+            yield each
 
 
 async def _verify_group(
@@ -144,17 +127,11 @@ def _check_line(deps: Deps, batch: Batch, index: int, line: bytes) -> _CheckedLi
     identifier: str | int | None = None
     try:
         value = parse_strict_json(line)
-        identifier = _read_id(value)
+        identifier = read_line_id(value)
         request, candidate = require_valid_request(check_batch_output(value, batch.common, deps.catalog))
     except DomainError as error:
         return _CheckedLine(index, identifier, error=error)
     return _CheckedLine(index, identifier, request, candidate)
-
-
-def _read_id(value: object) -> str | int | None:
-    """Return the id of a line, also of an invalid one; None if it has none or it is no id."""
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 async def _grade(deps: Deps, requests: Sequence[GradeRequest]) -> list[Grade]:
