@@ -10,8 +10,10 @@ import sys
 from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
 from tests.fidelity.differences import FidelityRow, format_table, label_rows, text_rows
+from tests.fidelity.extraction import records_cases, records_rows
 from tests.fidelity.prediction_cases import number_cases, probability_cases
 from tests.fidelity.predictions import number_rows, probability_rows
+from tests.fidelity.ranking import ranking_cases, ranking_rows
 
 PAIRS = 10_000
 
@@ -24,6 +26,8 @@ async def measure(pairs: int, seed: int) -> list[FidelityRow]:
         *await answer_rows(text_cases(seed, pairs), constructed_cases(seed, pairs)),
         *await number_rows(number_cases(seed), pairs),
         *await probability_rows(probability_cases(seed, pairs)),
+        *await records_rows(records_cases(seed, pairs)),
+        *await ranking_rows(ranking_cases(seed, pairs)),
     ]
 
 

@@ -12,8 +12,10 @@ from tests.fidelity.__main__ import main
 from tests.fidelity.answers import answer_rows, constructed_cases
 from tests.fidelity.cases import label_cases, text_cases
 from tests.fidelity.differences import LABEL_SCORES, FidelityRow, format_table, label_rows, text_rows
+from tests.fidelity.extraction import records_cases, records_rows
 from tests.fidelity.prediction_cases import number_cases, probability_cases
 from tests.fidelity.predictions import number_rows, probability_rows
+from tests.fidelity.ranking import ranking_cases, ranking_rows
 
 
 class ShiftedExtractor:
@@ -65,6 +67,20 @@ async def test_metrics_of_answers_equal_the_reference_libraries_on_300_pairs() -
     }
 
 
+async def test_scores_of_records_equal_those_of_scipys_assignment_on_300_pairs() -> None:
+    rows = await records_rows(records_cases(seed=7, count=300))
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
+        (name, 300, True) for name in ("field_precision", "field_recall", "field_f1", "field_accuracy", "record_f1")
+    }
+
+
+async def test_scores_of_rankings_equal_those_of_trec_eval_on_300_pairs() -> None:
+    rows = await ranking_rows(ranking_cases(seed=7, count=300))
+    assert {(row.metric, row.pairs, row.is_met) for row in rows} == {
+        (name, 300, True) for name in ("precision_at_k", "recall_at_k", "mrr", "ndcg_at_k", "average_precision")
+    }
+
+
 async def test_small_differences_are_reported() -> None:
     texts = await text_rows(text_cases(7, 5), ShiftedExtractor(TextQualityExtractor(), 2e-9))
     labels = await label_rows(label_cases(7, 5), ShiftedExtractor(ClassificationExtractor(), 2e-12))
@@ -88,7 +104,7 @@ def test_bar_is_missed_without_pairs() -> None:
 def test_command_prints_a_line_per_metric_and_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["20", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 28
+    assert len(lines) == 38
     assert all(line.endswith(" yes") for line in lines[1:])
 
 
@@ -120,3 +136,16 @@ def test_cases_cover_all_kinds_of_numbers_and_distributions() -> None:
     assert any(set(case.labels) - set(case.true) for case in distributions)
     assert any({0.0, 1.0} & {*row} for case in distributions for row in case.matrix)
     assert any(abs(sum(row) - 1) > 1e-7 for case in distributions for row in case.matrix)
+
+
+def test_cases_cover_all_kinds_of_records_and_rankings() -> None:
+    records = list(records_cases(1, 500))
+    assert {kind for case in records for kind in case.kinds.values()} == {
+        "exact", "casefold", "number", "date", "set", "fuzzy",
+    }  # fmt: skip
+    assert {"key" in case.records for case in records} == {True, False}
+    assert {len(case.delivered) - len(case.records["items"]) for case in records} >= {-2, -1, 0, 1}
+    rankings = list(ranking_cases(1, 500))
+    assert {len(case.ids) > case.k for case in rankings} == {True, False}
+    assert any(isinstance(each, int) for case in rankings for each in case.delivered)
+    assert any(isinstance(each, dict) for case in rankings for each in case.delivered)

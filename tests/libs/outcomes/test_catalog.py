@@ -16,11 +16,12 @@ from aex_outcomes.version import ENGINE_VERSION
 
 SAMPLES = "tests.libs.outcomes.extractors.samples"
 BUILT_IN = """
-accuracy answer_f1 answers_question balanced_accuracy bleu_score brier choice_match chrf claims_not_recomputed
-confidence contains_keywords custom.* domain_violations edit_similarity episode_return_max episode_return_min
-exact_match f1_score fuzzy_ratio has_required_fields latency_ms log_loss macro_f1 mae mape matches_pattern
-matches_schema mcc mean_return micro_f1 num_episodes num_predictions num_steps numeric_match output_length
-platform_latency_ms precision processing_time r2 reasoning_sound recall review_confidence rmse roc_auc
+accuracy answer_f1 answers_question average_precision balanced_accuracy bleu_score brier choice_match chrf
+claims_not_recomputed confidence contains_keywords custom.* domain_violations edit_similarity episode_return_max
+episode_return_min exact_match f1_score field_accuracy field_f1 field_precision field_recall fuzzy_ratio
+has_required_fields latency_ms log_loss macro_f1 mae mape matches_pattern matches_schema mcc mean_return micro_f1 mrr
+ndcg_at_k num_episodes num_predictions num_steps numeric_match output_length platform_latency_ms precision
+precision_at_k processing_time r2 reasoning_sound recall recall_at_k record_f1 review_confidence rmse roc_auc
 rollout_consistent rouge1 rouge2 rougeL scientific_validity spearman stat.* time_to_first_byte value_mismatches
 values_consistent values_plausible word_count
 tests_all_passed tests_failed tests_pass_rate tests_passed

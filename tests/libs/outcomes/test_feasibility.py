@@ -28,6 +28,10 @@ def terms(comparison: str, *listed: str) -> SuccessCriterion:
     return criterion("contains_keywords", comparison, list(listed), metric_type="contains")
 
 
+def numeric(metric: str, comparison: str, threshold: Any) -> SuccessCriterion:
+    return criterion(metric, comparison, threshold)
+
+
 def flag(metric: str, comparison: str = "eq", *, threshold: bool = True) -> SuccessCriterion:
     return criterion(metric, comparison, threshold, metric_type="boolean")
 
@@ -54,6 +58,7 @@ def count(metric: str, comparison: str, threshold: int) -> SuccessCriterion:
         ([score("gte", 0.9), score("lt", 0.9, metric="recall")], {"+-", "-+", "--"}),
         ([score("gte", 0.9), score("lt", 0.9, metric="micro_f1", metric_type="numeric")], {"+-", "-+", "--"}),
         ([score("gte", 0.9), score("lt", 0.9, metric="precision")], {"++", "+-", "-+", "--"}),
+        ([numeric("mrr", "gte", 0.9), numeric("precision_at_k", "gte", 0.9)], {"++", "+-", "-+", "--"}),
         ([criterion("word_count", "gt", 4), criterion("word_count", "lt", 5)], {"+-", "-+", "--"}),
         ([criterion("latency_ms", "gt", 4), criterion("latency_ms", "lt", 5)], {"++", "+-", "-+", "--"}),
         ([flag("values_plausible"), flag("values_consistent")], {"++", "+-", "-+", "--"}),
@@ -134,3 +139,14 @@ def test_schemas_of_thresholds_are_independent() -> None:
 def test_many_criteria_with_terms_do_not_explode() -> None:
     found = group_dependent_criteria([terms("contains_all", f"t{number}") for number in range(40)], CATALOG)
     assert sum(len(group.positions) for group in found) == 40
+
+
+def test_precision_and_recall_of_the_top_items_are_bounded_by_the_relevant_items() -> None:
+    ranking = {"relevance": {"a": 1, "b": 2, "c": 5, "d": 0}}
+    assert reached(numeric("precision_at_k", "gte", 0.3), evaluation={"ranking": ranking}) == {"+", "-"}
+    assert reached(numeric("precision_at_k", "gt", 0.3), evaluation={"ranking": ranking}) == {"-"}
+    assert reached(numeric("precision_at_k", "gt", 0.3)) == {"+", "-"}
+    between = numeric("precision_at_k", "in_range", {"min": 0.11, "max": 0.19})
+    assert reached(between, evaluation={"ranking": ranking}) == {"-"}
+    assert reached(numeric("recall_at_k", "gt", 0.7), evaluation={"ranking": {**ranking, "k": 2}}) == {"-"}
+    assert reached(numeric("recall_at_k", "gte", 0.6), evaluation={"ranking": {**ranking, "k": 2}}) == {"+", "-"}

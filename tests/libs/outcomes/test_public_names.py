@@ -5,7 +5,7 @@ import pytest
 
 import aex_outcomes
 
-ORACLES = {"numpy", "sklearn", "nltk", "rouge_score", "sacrebleu", "jsonschema"}
+ORACLES = {"numpy", "sklearn", "scipy", "nltk", "rouge_score", "sacrebleu", "jsonschema", "pytrec_eval"}
 HEAVY = {*ORACLES, "pydantic", "duckdb", "rapidfuzz", "re2", "jsonschema_rs", "yaml"}
 
 
@@ -31,12 +31,17 @@ from aex_outcomes.engine.job import verify_candidate
 names = ["rouge1", "rouge2", "rougeL"]
 verify_candidate({
     "contract_id": "c", "work_input": {}, "config": None, "execution_metadata": {}, "platform_latency_ms": None,
-    "output": {"text": "a b c d", "predictions": ["a"]},
-    "evaluation": {"reference": "a b c", "ground_truth": ["a"], "pattern": "a", "output_schema": {"type": "object"}},
+    "output": {"text": "a b c d", "predictions": ["a"], "records": [{"a": "b"}], "ranking": ["a"]},
+    "evaluation": {
+        "reference": "a b c", "ground_truth": ["a"], "pattern": "a", "output_schema": {"type": "object"},
+        "records": {"items": [{"a": "c"}], "fields": {"/a": {"fuzzy": 0.5}}}, "ranking": {"relevance": {"a": 1}},
+    },
     "success_criteria": {"criteria": [
         *({"metric": n, "metric_type": "rouge_score", "comparison": "gte", "threshold": 0} for n in names),
         {"metric": "bleu_score", "metric_type": "bleu_score", "comparison": "gte", "threshold": 0},
         {"metric": "accuracy", "metric_type": "accuracy", "comparison": "gte", "threshold": 0},
+        {"metric": "field_f1", "metric_type": "f1_score", "comparison": "gte", "threshold": 0},
+        {"metric": "mrr", "metric_type": "numeric", "comparison": "gte", "threshold": 0},
         {"metric": "matches_pattern", "metric_type": "boolean", "comparison": "eq", "threshold": True},
         {"metric": "matches_schema", "metric_type": "boolean", "comparison": "eq", "threshold": True},
     ]},

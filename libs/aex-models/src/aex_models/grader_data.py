@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictFloat, StrictInt
@@ -71,8 +71,33 @@ class FuzzyComparator(Frozen):
     """Minimum similarity, from 0 to 1."""
 
 
-Comparator = Literal["exact", "casefold", "set"] | NumberComparator | DateComparator | FuzzyComparator
-"""A comparison of a field with the expected one."""
+_EXPECTED_COMPARATOR = (
+    "Expected exact, casefold, set, {number: {abs, rel}}, {date: [formats]} or {fuzzy: the minimum similarity}"
+)
+
+
+def _find_comparator_kind(value: Any) -> str | None:
+    """Return `name`, or the only key of a mapping; None for anything else, which is no comparator."""
+    if isinstance(value, Frozen):
+        value = value.model_dump()
+    if isinstance(value, dict) and len(value) == 1:
+        kind = next(iter(value))
+        return kind if kind in ("number", "date", "fuzzy") else None
+    return "name" if value in ("exact", "casefold", "set") else None
+
+
+Comparator = Annotated[
+    Annotated[Literal["exact", "casefold", "set"], Tag("name")]
+    | Annotated[NumberComparator, Tag("number")]
+    | Annotated[DateComparator, Tag("date")]
+    | Annotated[FuzzyComparator, Tag("fuzzy")],
+    Discriminator(
+        _find_comparator_kind,
+        custom_error_type="invalid_comparator",
+        custom_error_message=_EXPECTED_COMPARATOR,
+    ),
+]
+"""A comparison of a delivered field with the expected one."""
 
 
 class ExpectedRecords(Frozen):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from aex_outcomes.extractors.protocol import MetricExtractor as MetricExtractor
     from aex_outcomes.extractors.protocol import PlatformFault as PlatformFault
     from aex_outcomes.extractors.protocol import Sourced as Sourced
+    from aex_outcomes.extractors.ranking import RankingExtractor as RankingExtractor
+    from aex_outcomes.extractors.records import RecordsExtractor as RecordsExtractor
     from aex_outcomes.extractors.regression import RegressionExtractor as RegressionExtractor
     from aex_outcomes.extractors.rollout import RolloutExtractor as RolloutExtractor
     from aex_outcomes.extractors.science import ScienceExtractor as ScienceExtractor
@@ -63,6 +65,8 @@ _NAMES = {
     "extractors.probabilities": ("ProbabilityExtractor",),
     "extractors.protocol": ("AgentFault", "MetricExtractor", "PlatformFault", "Sourced"),
     "extractors.regression": ("RegressionExtractor",),
+    "extractors.ranking": ("RankingExtractor",),
+    "extractors.records": ("RecordsExtractor",),
     "extractors.rollout": ("RolloutExtractor",),
     "extractors.science": ("ScienceExtractor",),
     "extractors.statistics": ("RecomputedStatisticsExtractor",),

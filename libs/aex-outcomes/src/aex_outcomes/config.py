@@ -19,6 +19,8 @@ BUILT_IN = {
     "probabilities": "ProbabilityExtractor",
     "contains": "ContainsExtractor",
     "answers": "AnswersExtractor",
+    "records": "RecordsExtractor",
+    "ranking": "RankingExtractor",
     "custom": "CustomExtractor",
     "statistics": "RecomputedStatisticsExtractor",
     "science": "ScienceExtractor",

@@ -28,9 +28,7 @@ from aex_outcomes.engine.criteria import (
     to_fraction_if_percent,
 )
 from aex_outcomes.evaluation_counts import (
-    BY_FIELDS,
     BY_LABELS,
-    BY_TERMS,
     BY_TESTS,
     NO_EVALUATION,
     EvaluationCounts,
@@ -112,7 +110,7 @@ def _by_value(
 ) -> CriteriaGroup:
     sharing = [criteria[position] for position in positions]
     pairs = [(each, catalog.entry(each.metric)) for each in sharing]
-    entry = pairs[0][1]
+    entry = counts.narrow_range(pairs[0][1])
     is_own_code = is_custom_metric(entry.name)
     grids = _grids(sharing, entry, counts)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
@@ -149,13 +147,7 @@ def _grids(sharing: Sequence[SuccessCriterion], entry: MetricEntry, counts: Eval
         return (1 if any(each.metric_type is MetricType.COUNT for each in sharing) else None,)
     if MetricType.COUNT in entry.metric_types:  # a metric that may also be a share is not always an integer
         return (1, None) if MetricType.PERCENTAGE in entry.metric_types else (1,)
-    if entry.name in BY_LABELS:
-        return (counts.labels or None,)
-    if entry.name == BY_TERMS:
-        return (counts.terms or None,)
-    if entry.name == BY_FIELDS:
-        return (counts.fields or None,)
-    return (None,)
+    return (counts.denominator(entry.name),)
 
 
 def _numbers(sharing: Sequence[SuccessCriterion], entry: MetricEntry, items: int | None) -> Iterator[float]:

@@ -52,6 +52,12 @@ def resolve_pointer(document: Any, pointer: str) -> Any:
     return found
 
 
+def resolve_first_pointer(document: Any, *pointers: str | None) -> Any:
+    """Return the value at the first JSON pointer that is not None; None if the value is absent or null."""
+    pointer = next(each for each in pointers if each is not None)
+    return None if (found := resolve_pointer(document, pointer)) is MISSING else found
+
+
 def _is_index(key: str, length: int) -> bool:
     return key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) < 10 and int(key) < length
 

@@ -25,6 +25,8 @@ _MODULES = {
     "ProbabilityExtractor": "probabilities",
     "ContainsExtractor": "contains",
     "AnswersExtractor": "answers",
+    "RecordsExtractor": "records",
+    "RankingExtractor": "ranking",
     CUSTOM: "custom",
     "RecomputedStatisticsExtractor": "statistics",
     "ScienceExtractor": "science",

@@ -3,7 +3,7 @@
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from threading import Lock
 from typing import Any
@@ -68,8 +68,8 @@ class Appraisals:
 
 def _cache_key(body: Mapping[str, Any], submission: WorkSubmission, counts: EvaluationCounts) -> bytes:
     """Return bytes that are equal only for works with equal appraisals; pickle distinguishes 1 from 1.0."""
-    numbers = (counts.labels, counts.terms, counts.tests, counts.wordless, _is_verified(submission))
-    return pickle.dumps((body.get("success_criteria"), body["budget"], numbers))
+    others = (astuple(counts), _is_verified(submission))
+    return pickle.dumps((body.get("success_criteria"), body["budget"], others))
 
 
 def _count_items(body: Mapping[str, Any], submission: WorkSubmission) -> EvaluationCounts:
