@@ -63,13 +63,13 @@ def event_key(contract_id: str, seq: int) -> str:
 CONTRACTS = Table(
     Collection("verification-contracts", _PARTIES + _PARTIES_BY_STATUS + _BY_WORK), ContractRow, _contract_index
 )
-AWARDS = Table(Collection("verification-awards"), ContractAwarded)
+AWARDS = Table(Collection("verification-awards"), ContractAwarded, opaque_fields=frozenset({"input", "threshold"}))
 ATTEMPTS = Table(
     Collection("verification-attempts", (Index(("contract_id",), "created_at", "asc"),)),
     AttemptRow,
     lambda row: {"contract_id": row.contract_id, "created_at": epoch_micros(row.received_at) + row.operator_retries},
 )
-CANDIDATES = Table(Collection("verification-candidates"), Candidate)
+CANDIDATES = Table(Collection("verification-candidates"), Candidate, opaque_fields=frozenset({"output"}))
 FINAL_RESULTS = Table(Collection("verification-final-results"), FinalResult)
 """Results of named verifiers, by the key of the attempt."""
 OUTCOMES = Table(
@@ -79,6 +79,7 @@ OUTCOMES = Table(
     ),
     OutcomeRecord,
     _outcome_index,
+    frozenset({"final_result", "execution_metadata", "threshold"}),
 )
 EVENTS = Table(
     Collection("verification-contract-events", (Index(("contract_id",), "seq", "asc"),)),

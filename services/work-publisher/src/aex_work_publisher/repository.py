@@ -45,6 +45,7 @@ WORKS = Table(
     ),
     WorkRecord,
     _work_fields,
+    frozenset({"input", "threshold"}),
 )
 AWARDS = Table(Collection("work-publisher-awards"), Award)
 UPLOADS = uploads_table("work-publisher")

@@ -7,18 +7,20 @@ import tracemalloc
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from aex_models.canonical import canonical_bytes
 from aex_models.frozen import Frozen
 from aex_runtime.blobs.factory import open_blobs
 from aex_runtime.errors import TemporarilyUnavailable, Unprocessable
-from aex_runtime.http.large_pages import LONG_STRING_BYTES, LargePages, LongStrings, PageReader
+from aex_runtime.http.large_pages import LargePages, LongValues, PageReader
 from aex_runtime.http.listing import MAX_PAGE_BYTES, Listing, Partial, read_page_as_json
+from aex_runtime.http.long_values import LONG_BYTES
 from aex_runtime.http.pagination import CursorCodec, PageRequest, collect_filters
 from aex_runtime.store.memory import MemoryStore
 from aex_runtime.store.port import SPILL_BYTES, Collection, Document, Index, Store
@@ -276,13 +278,13 @@ async def _counted_pages(store: Store) -> list[list[str]]:
 
 
 _TEXT = st.text(st.sampled_from('a"\\\n é漢'), max_size=8)
-_LONG = st.builds(lambda text, number: text * number, _TEXT, st.sampled_from([1, LONG_STRING_BYTES]))
+_LONG = st.builds(lambda text, number: text * number, _TEXT, st.sampled_from([1, LONG_BYTES]))
 _JSON = st.recursive(_LONG, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3))
 
 
 @given(_JSON)
 def test_long_strings_come_back_unchanged(value: Any) -> None:
-    body, strings = canonical_bytes({"value": value, "n": 1}), LongStrings()
+    body, strings = canonical_bytes({"value": value, "n": 1}), LongValues()
     taken = strings.replace_by_placeholders(body)
     assert json.loads(taken).keys() == {"value", "n"}
     assert strings.restore_in(taken) == body
@@ -291,7 +293,7 @@ def test_long_strings_come_back_unchanged(value: Any) -> None:
 def test_long_list_of_short_strings_is_not_parsed() -> None:
     terms = [f'{number}, "quoted",' for number in range(2_000)]
     value = {"first": [*terms, ["]", *terms]], "second": {"a": terms, "b": [1, *terms]}, "third": ["short", "list"]}
-    body, strings = canonical_bytes(value), LongStrings()
+    body, strings = canonical_bytes(value), LongValues()
     taken = strings.replace_by_placeholders(body)
     found = json.loads(taken)
     assert [len(found["first"]), len(found["first"][1]), len(found["second"]["a"])] == [2, 1, 1]
@@ -299,8 +301,49 @@ def test_long_list_of_short_strings_is_not_parsed() -> None:
     assert strings.restore_in(taken) == body
 
 
+class Parcel(Frozen):
+    at: int
+    codes: tuple[Annotated[str, Field(max_length=4)], ...] = ()
+    content: dict[str, Any] = {}
+
+
+PARCELS = Table(
+    Collection("parcels", (Index((), "at"),)),
+    Parcel,
+    lambda each: {"at": each.at},
+    opaque_fields=frozenset({"content"}),
+)
+
+
+async def test_list_copies_long_values_of_opaque_fields_unparsed() -> None:
+    parcel = Parcel(at=1, content={"rows": [{"name": f'"{number}"', "share": 0.5} for number in range(9_000)]})
+    assert await _list_parcel(parcel) == parcel
+
+
+async def test_record_that_no_placeholder_fits_is_listed() -> None:
+    parcel = Parcel(at=1, codes=("abcd",) * 9_000, content={"rows": [1]})
+    assert await _list_parcel(parcel) == parcel
+
+
+async def _list_parcel(parcel: Parcel) -> Parcel:
+    store = MemoryStore()
+    body, fields = PARCELS.encode(parcel)
+
+    async def write(transaction: Any) -> None:
+        transaction.put(PARCELS.collection, "p", body, fields)
+
+    async def render_content(_: PageReader, record: Parcel) -> dict[str, Any]:
+        assert len(str(record.content)) < 100, "a placeholder"
+        return record.model_dump()
+
+    await store.transact(write)
+    page = await read_page_as_json(store, Listing(PARCELS, [{}], "at", "asc"), paging(), render_content)
+    [item] = json.loads(page)["items"]
+    return Parcel.model_validate(item)
+
+
 def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
-    strings = LongStrings()
+    strings = LongValues()
     first, second = ("a" * LARGE, "b" * LARGE)
     taken = [json.loads(strings.replace_by_placeholders(canonical_bytes({"text": each}))) for each in (first, second)]
     assert all(len(each["text"]) < 100 for each in taken)
@@ -308,15 +351,15 @@ def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
 
 
 def test_placeholder_of_a_long_string_is_valid_base64() -> None:
-    body = canonical_bytes(["a" * LONG_STRING_BYTES] * 11)
-    for each in json.loads(LongStrings().replace_by_placeholders(body)):
+    body = canonical_bytes(["a" * LONG_BYTES] * 11)
+    for each in json.loads(LongValues().replace_by_placeholders(body)):
         assert len(each) < 100
         assert b64decode(each, validate=True)
 
 
 def test_body_of_very_many_strings_is_left_as_it_is() -> None:
     body = canonical_bytes([*["a"] * 50_000, "b" * LARGE])
-    assert LongStrings().replace_by_placeholders(body) is body
+    assert LongValues().replace_by_placeholders(body) is body
 
 
 def test_more_than_two_filters_are_refused() -> None:

@@ -11,19 +11,13 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from aex_runtime.errors import TemporarilyUnavailable
+from aex_runtime.http.long_values import find_long_values
 from aex_runtime.store.port import Collection, Document, Store, body_size, is_spilled
 from aex_runtime.store.spill import store_without_body_loading
-from aex_runtime.store.table import Table
+from aex_runtime.store.table import UNREADABLE, Table
 
 SMALL_PAGE_BYTES = 65_536
 """Stored bytes up to which a page is small and takes no slot."""
-LONG_STRING_BYTES = 16_384
-"""Length above which a string, or a list of strings, is replaced by a placeholder.
-
-Models limit what is longer only in its maximum length.
-"""
-_MAX_QUOTES = 40_000
-"""Quotation marks of a body that are searched for long strings. A body with more is parsed faster than searched."""
 _NUMBER_DIGITS = 8
 MAX_LARGE_PAGES, MAX_WAIT_S, RETRY_AFTER_S = 4, 5.0, 1
 T = TypeVar("T")
@@ -61,45 +55,49 @@ class LargePages:
             return await asyncio.to_thread(call)
 
 
-class LongStrings:
-    """The long strings and long lists of strings of stored bodies, kept apart while a page is rendered.
+class LongValues:
+    """The long values of stored bodies, kept apart while a page is rendered.
 
-    Parsing and encoding a text of megabytes would block other requests for many milliseconds. So a placeholder stands
-    for it meanwhile. The strings at the beginning of a list get one placeholder together if they are long together.
-    A placeholder is valid base64, because models check fields that hold files.
+    These are long strings, long lists of strings, and all parts of a long object or array in an opaque field.
+    Parsing and encoding megabytes would block other requests for many milliseconds. So a placeholder stands for them
+    meanwhile. A placeholder is valid base64, because models check fields that hold files.
     """
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(16)  # that no body holds
-        self._strings: list[memoryview] = []
+        self._values: list[memoryview] = []
+        self._members: set[int] = set()
+        """Numbers of the values that are members of an object, whose placeholder is a member with the value 0."""
 
-    def replace_by_placeholders(self, body: bytes) -> bytes:
-        """Keep the long strings of a JSON text and return the text with placeholders for them."""
+    def replace_by_placeholders(self, body: bytes, opaque_fields: frozenset[str] = frozenset()) -> bytes:
+        """Keep the long values of a JSON text and return the text with placeholders for them."""
         pieces, position = list[bytes](), 0
-        for start, end in _long_strings(body):
-            pieces += [body[position:start], self._build_placeholder(len(self._strings))]
-            self._strings.append(memoryview(body)[start:end])
+        for start, end, is_object in find_long_values(body, opaque_fields):
+            number = len(self._values)
+            pieces += [body[position:start], self._build_placeholder(number), b":0" if is_object else b""]
+            self._values.append(memoryview(body)[start:end])
+            self._members |= {number} if is_object else set()
             position = end
         return b"".join((*pieces, body[position:])) if pieces else body
 
     def restore_in(self, content: bytes) -> bytes:
-        """Return the JSON text with the kept strings in place of their placeholders."""
+        """Return the JSON text with the kept values in place of their placeholders."""
         return b"".join(self._pieces(content))
 
     def restored_size(self, content: bytes) -> int:
-        """Return how many bytes the JSON text has with the kept strings in place of their placeholders."""
+        """Return how many bytes the JSON text has with the kept values in place of their placeholders."""
         return sum(map(len, self._pieces(content)))
 
     @property
     def count(self) -> int:
-        """Number of strings kept so far. They are numbered from 0 in this order."""
-        return len(self._strings)
+        """Number of values kept so far. They are numbered from 0 in this order."""
+        return len(self._values)
 
     def free_unused(self, numbers: range, content: bytes) -> None:
-        """Free the memory of the strings with these numbers, unless the JSON text has their placeholders."""
+        """Free the memory of the values with these numbers, unless the JSON text has their placeholders."""
         for number in numbers:
             if self._build_placeholder(number) not in content:
-                self._strings[number] = memoryview(b"")
+                self._values[number] = memoryview(b"")
 
     def _build_placeholder(self, number: int) -> bytes:
         return f'"{self._token}{number:0{_NUMBER_DIGITS}}"'.encode()
@@ -108,40 +106,9 @@ class LongStrings:
         first, *others = content.split(f'"{self._token}'.encode())
         yield first
         for each in others:
-            yield self._strings[int(each[:_NUMBER_DIGITS])]
-            yield each[_NUMBER_DIGITS + 1 :]
-
-
-def _long_strings(body: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each long string of a JSON text, up to a number of quotation marks.
-
-    The strings at the beginning of an array, with the commas between them, count as one string.
-    """
-    first: int | None = None  # opening quotation mark of the string, or of the first one in the array
-    is_open = False
-    position = 0
-    for _ in range(_MAX_QUOTES if len(body) > LONG_STRING_BYTES else 0):
-        quote = body.find(b'"', position)
-        if quote < 0:
-            return
-        position = quote + 1
-        if not is_open:
-            is_open = True
-            first = quote if first is None else first
-        elif first is not None and not _is_escaped(body, quote):
-            is_open = False
-            if body[first - 1] == ord("[") and body[position : position + 2] == b',"':
-                continue
-            if position - first > LONG_STRING_BYTES:
-                yield first, position
-            first = None
-
-
-def _is_escaped(body: bytes, quote: int) -> bool:
-    first = quote
-    while body[first - 1] == ord("\\"):
-        first -= 1
-    return (quote - first) % 2 == 1
+            number = int(each[:_NUMBER_DIGITS])
+            yield self._values[number]
+            yield each[_NUMBER_DIGITS + (3 if number in self._members else 1) :]
 
 
 class PageReader:
@@ -150,13 +117,12 @@ class PageReader:
     Once the page has more than `SMALL_PAGE_BYTES`, the reader holds a slot, and it decodes and encodes in threads.
     """
 
-    def __init__(self, store: Store, slots: LargePages, strings: LongStrings | None = None) -> None:
+    def __init__(self, store: Store, slots: LargePages, values: LongValues | None = None) -> None:
         """Create a reader.
 
-        `strings` keeps the long strings of all records apart. Pass it only if rendering copies strings, and lists of
-        strings, unchanged.
+        `values` keeps the long values of all records apart. Pass it only if rendering copies them unchanged.
         """
-        self._strings = strings
+        self._values = values
         self.unloaded = store_without_body_loading(store)
         self._store, self._slots = store, slots
         self._is_large = False
@@ -198,36 +164,41 @@ class PageReader:
 
     async def decode_record(self, table: Table[M], document: Document) -> M:
         """Return the record of a loaded document; in a thread if the page is large."""
-        return (await self.decode_and_extract_long_strings(table, document))[0]
+        return (await self.decode_and_extract_long_values(table, document))[0]
 
-    async def decode_and_extract_long_strings(self, table: Table[M], document: Document) -> tuple[M, range]:
-        """Return the record of a loaded document, and the numbers of its long strings that are kept apart."""
-        strings = self._strings
-        if strings is None:
+    async def decode_and_extract_long_values(self, table: Table[M], document: Document) -> tuple[M, range]:
+        """Return the record of a loaded document, and the numbers of its long values that are kept apart."""
+        values = self._values
+        if values is None:
             return await self.run_in_thread_if_large(lambda: table.decode(document).record), range(0)
 
         def decode() -> tuple[M, range]:
-            first = strings.count
-            body = strings.replace_by_placeholders(document.body)
-            return table.decode(replace(document, body=body)).record, range(first, strings.count)
+            first = values.count
+            body = values.replace_by_placeholders(document.body, table.opaque_fields)
+            numbers = range(first, values.count)
+            try:
+                return table.decode(replace(document, body=body)).record, numbers
+            except UNREADABLE:  # a list whose strings must have a form that a placeholder lacks
+                values.free_unused(numbers, b"")
+                return table.decode(document).record, range(0)
 
         return await self.run_in_thread_if_large(decode)
 
-    def free_unused_strings(self, numbers: range, rendered_json: bytes) -> None:
-        """Free the memory of the strings with these numbers that a record's rendered JSON does not use."""
-        if self._strings is not None:
-            self._strings.free_unused(numbers, rendered_json)
+    def free_unused_values(self, numbers: range, rendered_json: bytes) -> None:
+        """Free the memory of the values with these numbers that a record's rendered JSON does not use."""
+        if self._values is not None:
+            self._values.free_unused(numbers, rendered_json)
 
     def restored_json_size(self, content: bytes) -> int:
-        """Return how many bytes a record's rendered JSON has with its long strings."""
-        return len(content) if self._strings is None else self._strings.restored_size(content)
+        """Return how many bytes a record's rendered JSON has with its long values."""
+        return len(content) if self._values is None else self._values.restored_size(content)
 
     async def encode_json(self, content: Any) -> bytes:
-        """Return the JSON of the rendered page, with the long strings; in a thread if the page is large."""
+        """Return the JSON of the rendered page, with the long values; in a thread if the page is large."""
 
         def encode() -> bytes:
             encoded = to_json(content)
-            return encoded if self._strings is None else self._strings.restore_in(encoded)
+            return encoded if self._values is None else self._values.restore_in(encoded)
 
         return await self.run_in_thread_if_large(encode)
 

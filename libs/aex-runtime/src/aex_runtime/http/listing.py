@@ -9,7 +9,7 @@ from fastapi import Response
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from aex_runtime.http.large_pages import LongStrings, PageReader
+from aex_runtime.http.large_pages import LongValues, PageReader
 from aex_runtime.http.pagination import PageRequest
 from aex_runtime.store.port import Bound, Direction, Document, Fields, Query, Scalar, Store, body_size
 from aex_runtime.store.table import Table
@@ -74,7 +74,7 @@ async def read_page_as_json(
 
     Raises `TemporarilyUnavailable` if too many large pages are being read.
     """
-    async with PageReader(store, paging.large_pages, LongStrings()) as reader:
+    async with PageReader(store, paging.large_pages, LongValues()) as reader:
         page = await _read(reader, listing, paging, render)
         return await encode_page(reader, page, paging)
 
@@ -127,15 +127,15 @@ async def _render(
     loaded = await reader.count_and_load_body(table.collection, document)
     if loaded is None:
         return (), listing.hidden_bytes or 0
-    record, strings = await reader.decode_and_extract_long_strings(table, loaded)
+    record, values = await reader.decode_and_extract_long_values(table, loaded)
     if not listing.matches(record):
-        reader.free_unused_strings(strings, b"")
+        reader.free_unused_values(values, b"")
         return (), reader.size - before if listing.hidden_bytes is None else listing.hidden_bytes
     rendered = await render(reader, record)
     if not isinstance(rendered, Partial):
         return (rendered,), reader.size - before
     content = await reader.run_in_thread_if_large(lambda: to_json(rendered.item))
-    reader.free_unused_strings(strings, content)
+    reader.free_unused_values(values, content)
     return (rendered.item,), (listing.hidden_bytes or 0) + reader.restored_json_size(content)
 
 

@@ -80,6 +80,8 @@ class Table(Generic[M]):
     collection: Collection
     model: type[M]
     index: Callable[[M], Fields] = field(default=lambda _: {})
+    opaque_fields: frozenset[str] = frozenset()
+    """Names of fields, at any depth, whose values lists copy unchanged. Lists do not parse the long ones."""
 
     async def get(self, reader: Reader, key: str) -> Stored[M] | None:
         """Return the record with this key and its document, or None. Raises as `decode` does."""

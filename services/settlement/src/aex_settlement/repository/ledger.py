@@ -44,6 +44,7 @@ SETTLEMENTS = Table(
     ),
     Settlement,
     lambda s: {**{name: str(getattr(s, name)) for name in FILTERS}, "settled_at": epoch_micros(s.settled_at)},
+    frozenset({"threshold"}),
 )
 
 

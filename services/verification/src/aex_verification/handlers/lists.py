@@ -132,6 +132,6 @@ async def _is_paid(pages: PageReader, contract_id: str) -> bool:
     loaded = await pages.count_and_load_body(OUTCOMES.collection, document)
     if loaded is None:
         return False
-    record, strings = await pages.decode_and_extract_long_strings(OUTCOMES, loaded)
-    pages.free_unused_strings(strings, b"")
+    record, values = await pages.decode_and_extract_long_values(OUTCOMES, loaded)
+    pages.free_unused_values(values, b"")
     return is_paid_or_successful(record)
