@@ -13,6 +13,7 @@ from aex_cli.importing.listing import Import, Untranslated
 from aex_cli.importing.work_bodies import build_work_body
 from aex_cli.report import write_atomically
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.submission.appraisal import Appraisals
 from aex_runtime.commandline import ProgressCallback, UserError
 
 CRITERIA_FILE, WORKS_FILE, UNTRANSLATED_FILE = "criteria.yaml", "works.jsonl", "untranslated.json"
@@ -37,9 +38,10 @@ def write_import(
     cannot be written.
     """
     bodies = []
+    appraise = Appraisals()
     for index, work in enumerate(imported.works):
         try:
-            bodies.append(build_work_body(work, max_cpc, catalog))
+            bodies.append(build_work_body(work, max_cpc, catalog, appraise))
         except NotTranslatable as error:
             imported.untranslated.add(work.path, error, work.row)
         progress("checking", index + 1, len(imported.works))

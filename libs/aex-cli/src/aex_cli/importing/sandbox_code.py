@@ -24,25 +24,6 @@ def count_words(text):
         text = text.replace(other, "x")
     return len(text.replace("\\ufeff", " ").split())
 """
-_IS_JSON = r"""
-import json
-import re
-
-
-def is_json(text):
-    if text.startswith("\ufeff"):
-        return False
-    # JSON.parse takes lone surrogates and numbers of any length, and no NaN or Infinity.
-    plain = re.sub(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"', '""', text)
-    plain = re.sub(r"([0-9])[0-9]{17,}", r"\g<1>1", plain)
-    if "N" in plain or "I" in plain:
-        return False
-    try:
-        json.loads(plain)
-    except ValueError:
-        return False
-    return True
-"""
 _LEVENSHTEIN = """
 def to_units(text):
     units = []
@@ -77,7 +58,11 @@ def is_near(text, expected, limit):
 """
 
 
-def _assemble(functions: str, result: str, without_text: str = "False") -> str:
+def assemble(functions: str, result: str, without_text: str = "False") -> str:
+    """Return code of functions whose `evaluate` returns the expression `result` over the delivered `text`.
+
+    `without_text`: the expression that it returns if the agent delivered no text.
+    """
     return f"{functions.strip()}\n\n{_READ_TEXT.format(result=result, without_text=without_text)}".strip() + "\n"
 
 
@@ -89,17 +74,12 @@ def build_word_count_code(low: float | None, high: float | None, *, negated: boo
     bounds = [f"{low!r} <= count" if low is not None else "", f"count <= {high!r}" if high is not None else ""]
     condition = " and ".join(filter(None, bounds))
     functions = f"{_COUNT_WORDS}\n\ndef is_met(count):\n    return {'not ' if negated else ''}({condition or 'True'})\n"
-    return _assemble(functions, "is_met(count_words(text))")
-
-
-def build_is_json_code(*, negated: bool) -> str:
-    """Return code that checks whether JavaScript's `JSON.parse` takes the text."""
-    return _assemble(_IS_JSON, "not is_json(text)" if negated else "is_json(text)")
+    return assemble(functions, "is_met(count_words(text))")
 
 
 def build_levenshtein_code(expected: str, limit: int) -> str:
     """Return code that checks that the edit distance in UTF-16 code units is at most `limit`."""
-    return _assemble(_LEVENSHTEIN, f"is_near(text, {expected!r}, {limit})")
+    return assemble(_LEVENSHTEIN, f"is_near(text, {expected!r}, {limit})")
 
 
 def build_grade_code(source: str, item: Mapping[str, Any], threshold: float) -> str:
@@ -143,7 +123,7 @@ def build_assertion_code(value: str, variables: Mapping[str, Any], threshold: fl
         scored="" if threshold is None else f' and result["score"] >= {threshold!r}',
         negated=negated,
     )
-    return _require_supported(_assemble(f"{main}\n\n{verdict.strip()}", "decide(text)"))
+    return _require_supported(assemble(f"{main}\n\n{verdict.strip()}", "decide(text)"))
 
 
 _DECIDE = """

@@ -9,6 +9,7 @@ from aex_cli.importing.listing import ImportedWork
 from aex_cli.importing.weighting import Weighting, weigh
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
+from aex_outcomes.submission.appraisal import Appraise, appraise_work
 
 DESCRIPTION = 'Deliver an object with the answer as its text: {"text": "…"}.'
 _TITLE_CHARS = 200
@@ -17,11 +18,13 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _CUSTOM = "custom"
 
 
-def build_work_body(work: ImportedWork, max_cpc: str, catalog: Catalog) -> dict[str, Any]:
+def build_work_body(
+    work: ImportedWork, max_cpc: str, catalog: Catalog, appraise: Appraise = appraise_work
+) -> dict[str, Any]:
     """Return the body of a work with its criteria and evaluation data, valid by the rules of submissions.
 
-    `max_cpc`: budget of the work. Raises `NotTranslatable` if the row has no check, if its weights have no counterpart,
-    or if a limit of works is exceeded.
+    `max_cpc`: budget of the work. `appraise`: see `check_submission`. Raises `NotTranslatable` if the row has no check,
+    if its weights have no counterpart, or if a limit of works is exceeded.
     """
     checks = list(work.group.checks())
     if not checks:
@@ -39,7 +42,7 @@ def build_work_body(work: ImportedWork, max_cpc: str, catalog: Catalog) -> dict[
         "success_criteria": combined,
         "budget": {"max_cpc": max_cpc},
     }
-    problems = check_submission(body, catalog).problems
+    problems = check_submission(body, catalog, appraise=appraise).problems
     if problems:
         found = "; ".join(f"{each.path}: {each.message}" for each in problems[:3])
         raise NotTranslatable("invalid", f"the work would be refused: {found}")

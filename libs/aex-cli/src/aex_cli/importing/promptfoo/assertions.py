@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from aex_cli.importing.checks import Check, NotTranslatable, code_check, pattern_check, schema_check
+from aex_cli.importing.json_code import build_is_json_code, build_schema_code, parse_schema
 from aex_cli.importing.literal_patterns import containing, equal_to, quote, quote_ignoring_case
 from aex_cli.importing.promptfoo.values import AssertionValue, read_bounds
 from aex_cli.importing.regex_writer import translate_regex
 from aex_cli.importing.sandbox_code import (
     build_assertion_code,
-    build_is_json_code,
     build_levenshtein_code,
     build_word_count_code,
 )
@@ -138,10 +138,10 @@ def _regex(value: AssertionValue) -> Check:
 
 
 def _is_json(value: AssertionValue) -> Check:
-    if value.value not in (None, ""):
-        why = "is-json: it checks a text against a schema: let the agent deliver JSON, and use output_schema"
-        raise NotTranslatable("value", why)
-    return code_check("", build_is_json_code(negated=value.negated))
+    if value.value in (None, ""):
+        return code_check("", build_is_json_code(negated=value.negated))
+    schema = parse_schema(value.text()) if isinstance(value.value, str) else value.value
+    return code_check("", build_schema_code(schema, negated=value.negated))
 
 
 def _latency(value: AssertionValue) -> Check:
