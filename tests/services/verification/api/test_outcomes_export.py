@@ -110,17 +110,30 @@ async def test_rollout_has_a_step_for_each_attempt() -> None:
     )
     async with counter(bench) as client:
         await grade(bench, client, "one rejected")
+        bench.clock.advance(timedelta(seconds=1))
         await grade(bench, client, "one two three")
         bench.clock.advance(timedelta(seconds=1))
         (row,) = await exported(client, BOT, format="rollouts")
+        feedback = (await ask(client, BOT, "/v1/contracts/ctr_1/attempts")).json()["items"][0]["feedback"]
     assert row["trajectories"] == [
         {
             "env_id": "general",
             "policy_id": "bot",
             "inference_url": "aex://contracts/ctr_1?cid=ctr_1",
             "steps": [
-                {"obs": {"attempt": 1}, "action": {}, "done": False},
-                {"obs": {"attempt": 2}, "action": {}, "reward": 0.75, "done": True},
+                {
+                    "obs": {"attempt": 1},
+                    "action": {"text": "one rejected"},
+                    "done": False,
+                    "info": {"verdict": "rejected", "weighted_score": 0.0, "feedback": feedback},
+                },
+                {
+                    "obs": {"attempt": 2, "feedback": feedback},
+                    "action": {"text": "one two three"},
+                    "reward": 0.75,
+                    "done": True,
+                    "info": {"verdict": "passed", "weighted_score": 0.75},
+                },
             ],
             "length": 2,
         }
@@ -129,6 +142,37 @@ async def test_rollout_has_a_step_for_each_attempt() -> None:
     assert row["metrics"] == {"episode_returns": [0.75], "mean_return": 0.75, "num_steps": 2, "num_episodes": 1}
     assert (details["contract_id"], details["final_status"], details["success"]) == ("ctr_1", "passed", True)
     assert score_rollout(RolloutResponse.model_validate(row)) == score_rollout(row) == 0.75
+
+
+async def test_rollout_has_of_each_attempt_what_its_reader_may_see() -> None:
+    unpaid = {"cpc_rate": "0.10", "base_policy": "on_success"}
+    secret = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", "threshold": 0.9}
+    work: dict[str, Any] = {"success_criteria": {"criteria": [secret]}, "evaluation": {"reference": "the canary sang"}}
+    bench = VerificationBench()
+    await bench.award(terms=unpaid, verification={"max_attempts": 1}, **work)
+    await bench.award("ctr_2", verification={"max_attempts": 1, "feedback": "none"}, **work)
+    async with counter(bench) as client:
+        for contract_id in ("ctr_1", "ctr_2"):
+            body = {"output": {"text": f"said in {contract_id}"}}
+            headers = {"Authorization": "Bearer agent:bot"}
+            await client.post(f"/v1/contracts/{contract_id}/outputs", json=body, headers=headers)
+            await bench.deliver("output.submitted")
+        bench.clock.advance(timedelta(seconds=1))
+        steps: dict[Principal, dict[str, Any]] = {}
+        for reader in (OPERATOR, BOT, ACME, FINANCE):
+            answer = await ask(client, reader, format="rollouts")
+            assert "canary" not in answer.text
+            for row in map(json.loads, answer.text.splitlines()):
+                contract_id = row["metrics"]["details"]["contract_id"]
+                steps.setdefault(reader, {})[contract_id] = row["trajectories"][0]["steps"][0]
+    assert {reader: sorted(found) for reader, found in steps.items()} == {
+        OPERATOR: ["ctr_1", "ctr_2"], BOT: ["ctr_1"], ACME: ["ctr_1", "ctr_2"], FINANCE: ["ctr_1", "ctr_2"],
+    }  # fmt: skip
+    assert steps[OPERATOR]["ctr_1"]["action"] == steps[BOT]["ctr_1"]["action"] == {"text": "said in ctr_1"}
+    assert steps[BOT]["ctr_1"]["info"]["feedback"] == steps[OPERATOR]["ctr_1"]["info"]["feedback"] != ""
+    assert steps[ACME]["ctr_2"]["action"] == {"text": "said in ctr_2"}  # it pays for this one
+    for hidden in (steps[ACME]["ctr_1"], steps[FINANCE]["ctr_1"], steps[FINANCE]["ctr_2"]):
+        assert (hidden["obs"], hidden["action"], "info" in hidden) == ({"attempt": 1}, {}, False)
 
 
 async def test_outcome_without_a_visible_score_has_no_rollout() -> None:

@@ -14,7 +14,15 @@ from aex_models.rollout import parse_correlation_id
 from aex_models.work import FeedbackLevel
 from aex_outcomes import score_rollout
 from aex_outcomes.rollouts import recount_rollout
-from aex_verification.rules.outcomes import OutcomeFormat, format_export_line, is_paid_or_successful
+from aex_verification.rules.outcomes import (
+    MAX_TEXT,
+    AttemptStep,
+    format_outcome_line,
+    format_rollout_line,
+    is_paid_or_successful,
+    make_attempt_step,
+    make_rollout,
+)
 from tests.libs.models.results import a_result
 from tests.services.settlement.outcomes import an_outcome, outcomes
 
@@ -39,7 +47,7 @@ def test_paid_candidate_is_readable(record: OutcomeRecord | None, readable: bool
 
 
 def rollout(record: OutcomeRecord, audience: Audience = Audience.OPERATOR) -> dict[str, Any] | None:
-    line = format_export_line(record, audience, OutcomeFormat.ROLLOUTS)
+    line = format_rollout_line(record, (), audience)
     return None if line is None else dict(json.loads(line))
 
 
@@ -104,8 +112,55 @@ def test_inference_url_is_the_agents_web_address(named: Any, reported: str) -> N
 
 def test_lines_are_ascii_and_one_each() -> None:
     record = an_outcome(domain="caf\u00e9\u2028", final_result={"text": "a\nb\u2028c\u0085d"})
-    for written in OutcomeFormat:
-        line = format_export_line(record, Audience.CONSUMER, written)
+    steps = [AttemptStep(text="a\nb\u2028")]
+    for line in (format_outcome_line(record, Audience.CONSUMER), format_rollout_line(record, steps, Audience.CONSUMER)):
         assert line is not None
         assert line.isascii()
         assert line.count(b"\n") == 1
+
+
+def test_step_has_the_feedback_that_the_attempt_followed() -> None:
+    attempts = [
+        make_attempt_step(
+            {
+                "candidate": {"output": {"text": "one"}},
+                "feedback": "more words",
+                "verdict": "rejected",
+                "result": {"weighted_score": 0.25},
+            }
+        ),
+        make_attempt_step(
+            {"candidate": {"output": {"words": ["a"]}}, "verdict": "passed", "result": {"weighted_score": 1.0}}
+        ),
+    ]
+    outcome = json.loads(format_outcome_line(an_outcome(attempts_used=2), Audience.OPERATOR))
+    made = make_rollout(outcome, attempts)
+    assert made is not None
+    first, second = (step.model_dump(exclude_none=True) for step in made.trajectories[0].steps)
+    assert first == {
+        "obs": {"attempt": 1},
+        "action": {"text": "one"},
+        "done": False,
+        "info": {"verdict": "rejected", "weighted_score": 0.25, "feedback": "more words"},
+    }
+    assert second["obs"] == {"attempt": 2, "feedback": "more words"}
+    assert (second["action"], second["info"]) == (
+        {"text": '{"words":["a"]}'},
+        {"verdict": "passed", "weighted_score": 1.0},
+    )
+    assert (second["reward"], second["done"]) == (made.metrics.mean_return, True)
+
+
+def test_long_text_is_cut_and_marked() -> None:
+    step = make_attempt_step({"candidate": {"output": "x" * (MAX_TEXT + 1)}})
+    assert (len(step.text or ""), step.is_cut) == (MAX_TEXT, True)
+    assert make_attempt_step({"candidate": {"output": "x" * MAX_TEXT}}).is_cut is False
+
+
+@given(st.integers(0, 5), st.integers(0, 5))
+def test_rollout_has_as_many_steps_as_counted_attempts(used: int, known: int) -> None:
+    outcome = json.loads(format_outcome_line(an_outcome(attempts_used=used), Audience.OPERATOR))
+    made = make_rollout(outcome, [AttemptStep(text=f"{number}") for number in range(known)])
+    assert made is not None
+    assert len(made.trajectories[0].steps) == made.metrics.num_steps == max(1, used)
+    assert [step.reward is None for step in made.trajectories[0].steps[:-1]] == [True] * (max(1, used) - 1)

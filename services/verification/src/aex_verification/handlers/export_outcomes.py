@@ -1,5 +1,6 @@
 """Export of outcomes as lines of JSON, oldest first, up to the moment at which it begins."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from aex_models.audiences import Audience
+from aex_models.outcome import OutcomeRecord
 from aex_runtime.clock import epoch_micros
 from aex_runtime.exports import ExportFile, merge_party_filters_unless_foreign, stream_export
 from aex_runtime.http.limits import ConcurrencyLimiter
@@ -14,9 +16,9 @@ from aex_runtime.identity.principals import Principal
 from aex_runtime.periods import Period, parse_period, period_bounds
 from aex_runtime.store.port import Document, Fields, Query, Scalar, Store
 from aex_verification.deps import Deps
-from aex_verification.handlers.read import own_party_filter
+from aex_verification.handlers.read import load_attempt_steps, own_party_filter
 from aex_verification.repository import OUTCOMES
-from aex_verification.rules.outcomes import OutcomeFormat, format_export_line
+from aex_verification.rules.outcomes import AttemptStep, OutcomeFormat, format_outcome_line, format_rollout_line
 
 _PAGE, _PAGE_OF_LARGE = 16, 2
 """Records read at once, and after a page of large ones; each may hold an output of megabytes."""
@@ -49,13 +51,32 @@ def export_outcomes(
 
     def encode(documents: Sequence[Document]) -> tuple[bytes, int]:
         records = (OUTCOMES.decode(document).record for document in documents)
-        matching = (record for record in records if query.domain in (None, record.domain))
-        lines = [line for record in matching if (line := format_export_line(record, reader.role, export_format))]
+        lines = [format_outcome_line(each, reader.role) for each in records if query.domain in (None, each.domain)]
         return b"".join(lines), len(lines)
 
-    file = ExportFile(_groups(deps.store, reader, query, period), encode, export_format.value)
+    def encode_rollouts(outcomes: Sequence[tuple[OutcomeRecord, Sequence[AttemptStep]]]) -> tuple[bytes, int]:
+        lines = [line for each in outcomes if (line := format_rollout_line(*each, reader.role))]
+        return b"".join(lines), len(lines)
+
     sees_all = reader.role in {Audience.FINANCE, Audience.OPERATOR}
-    return stream_export(_log, "outcomes_exported", file, limiter, reader, sees_all=sees_all)
+    groups = _groups(deps.store, reader, query, period)
+    if export_format is OutcomeFormat.JSONL:
+        records = ExportFile(groups, encode, export_format.value)
+        return stream_export(_log, "outcomes_exported", records, limiter, reader, sees_all=sees_all)
+    rollouts = ExportFile(_with_attempts(deps, reader, groups, query.domain), encode_rollouts, export_format.value)
+    return stream_export(_log, "outcomes_exported", rollouts, limiter, reader, sees_all=sees_all)
+
+
+async def _with_attempts(
+    deps: Deps, reader: Principal, groups: AsyncGenerator[Sequence[Document], None], domain: str | None
+) -> AsyncGenerator[Sequence[tuple[OutcomeRecord, Sequence[AttemptStep]]], None]:
+    """Yield the outcomes of a domain (None: of all) singly, with the attempts that the reader may see."""
+    async with aclosing(groups) as pages:
+        async for documents in pages:
+            for document in documents:
+                record = (await asyncio.to_thread(OUTCOMES.decode, document)).record
+                if domain in (None, record.domain):
+                    yield [(record, await load_attempt_steps(deps, reader, record))]
 
 
 async def _groups(

@@ -1,5 +1,7 @@
 """Reads of contracts, attempts and outcomes, reduced to the fields that the reader may see."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from aex_models.audiences import Audience, Disclosure, project
@@ -11,15 +13,18 @@ from aex_models.results import Verdict
 from aex_models.work import FeedbackLevel, Work
 from aex_runtime.errors import NotFound
 from aex_runtime.http.auth import Principal
-from aex_runtime.store.port import key_of
+from aex_runtime.store.port import Scalar, key_of
 from aex_runtime.telemetry import continue_subject_trace
 from aex_runtime.tracing.spans import build_span_attributes_of_ids
 from aex_verification.deps import Deps
 from aex_verification.handlers.admit import load_or_open_contract
 from aex_verification.handlers.close import end_contract_if_deadline_passed
 from aex_verification.repository import ATTEMPTS, AWARDS, CANDIDATES, OUTCOMES
-from aex_verification.rules.outcomes import is_paid_or_successful
+from aex_verification.rules.outcomes import AttemptStep, is_paid_or_successful, make_attempt_step
 from aex_verification.rules.records import AttemptRow, ContractRow
+
+_ATTEMPTS = 20
+"""Attempts that are read at once for a rollout."""
 
 
 def can_read(row: ContractRow | OutcomeRecord, reader: Principal) -> bool:
@@ -172,6 +177,38 @@ async def load_attempt(deps: Deps, contract_id: str, attempt_id: str) -> Attempt
     if stored is None or stored.record.contract_id != contract_id:
         raise NotFound("attempt_not_found", "No such attempt")
     return stored.record
+
+
+async def load_attempt_steps(deps: Deps, reader: Principal, record: OutcomeRecord) -> Sequence[AttemptStep]:
+    """Return the counted attempts of an outcome, oldest first, with what the reader may see of them.
+
+    It is empty for a reader that sees no candidate: finance, and a consumer that does not pay.
+    """
+    paid = is_paid_or_successful(record)
+    if reader.role is Audience.FINANCE or (reader.role is Audience.CONSUMER and not paid):
+        return ()
+    steps: list[AttemptStep] = []
+    after: tuple[Scalar, str] | None = None
+    while True:
+        equal: dict[str, Scalar] = {"contract_id": record.contract_id}
+        page = await ATTEMPTS.find(deps.store, equal, "created_at", after=after, limit=_ATTEMPTS)
+        for stored in page:
+            if stored.record.counted:
+                candidate = await CANDIDATES.get(deps.store, stored.record.candidate_key)
+                known = candidate.record if candidate else None
+                steps.append(await asyncio.to_thread(_make_step, deps, reader, stored.record, known, record))
+        if len(page) < _ATTEMPTS:
+            return steps
+        after = page[-1].document.fields["created_at"], page[-1].document.key
+
+
+def _make_step(
+    deps: Deps, reader: Principal, row: AttemptRow, candidate: Candidate | None, outcome: OutcomeRecord
+) -> AttemptStep:
+    is_operator = reader.role is Audience.OPERATOR
+    view = _build_attempt_view(deps, row, candidate, None, replay=False, with_unreleased_result=is_operator)
+    disclosure = Disclosure(level=outcome.disclosure, output=is_paid_or_successful(outcome))
+    return make_attempt_step(project(view, reader.role, disclosure))
 
 
 async def find_outcome(deps: Deps, contract_id: str) -> OutcomeRecord | None:

@@ -1,9 +1,11 @@
 """Outcome records, and the lines of their export: records or rollouts."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
@@ -20,6 +22,8 @@ from aex_models.rollout import RolloutMetrics, RolloutResponse, RolloutStep, Rol
 MEDIA_TYPE = "application/x-ndjson"
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 """JSON encoder that writes only ASCII, because some readers end a line at U+2028."""
+MAX_TEXT = 100_000
+"""Characters of a candidate's text in a rollout."""
 _MAX_URL = 2_048
 _DETAILS = ("contract_id", "work_id", "final_status", "attempts_used", "created_at")
 
@@ -89,19 +93,52 @@ def is_paid_or_successful(record: OutcomeRecord | None) -> bool:
     return record.billing_impact.total > 0 or record.paid_by_correction or is_success
 
 
-def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
+@dataclass(frozen=True, slots=True)
+class AttemptStep:
+    """The part of a counted attempt that the reader of a rollout may see; None where it may not."""
+
+    text: str | None = None
+    """Text of the candidate, cut to `MAX_TEXT` characters."""
+    is_cut: bool = False
+    verdict: str | None = None
+    weighted_score: float | None = None
+    feedback: str | None = None
+
+
+def make_attempt_step(attempt: Mapping[str, Any]) -> AttemptStep:
+    """Return the step of an attempt, which has the fields that its reader sees."""
+    candidate, result = attempt.get("candidate"), attempt.get("result") or {}
+    text = None if candidate is None else _to_text(candidate.get("output"))
+    return AttemptStep(
+        text=text and text[:MAX_TEXT],
+        is_cut=text is not None and len(text) > MAX_TEXT,
+        verdict=attempt.get("verdict"),
+        weighted_score=result.get("weighted_score"),
+        feedback=attempt.get("feedback"),
+    )
+
+
+def _to_text(output: Any) -> str:
+    """Return the text of an output: the output itself, its member `text`, or its JSON."""
+    text = output.get("text") if isinstance(output, Mapping) else output
+    return text if isinstance(text, str) else _JSON(output)
+
+
+def make_rollout(outcome: Mapping[str, Any], attempts: Sequence[AttemptStep] = ()) -> RolloutResponse | None:
     """Return the rollout of an outcome, a record for reinforcement learning; None if there is no score.
 
-    `outcome` has the fields that its reader sees. An episode has one step per attempt, and the weighted score as
-    reward of the last step. There is no score if nothing was judged, or for an agent whose work gives no feedback.
+    `outcome` has the fields that its reader sees, and `attempts` are its counted attempts, oldest first; empty where
+    the reader sees none. An episode has one step per attempt, and the weighted score as reward of the last step. There
+    is no score if nothing was judged, or for an agent whose work gives no feedback.
     """
     result = outcome.get("verification_result") or {}
     score: Any = result.get("weighted_score")
     if not is_finite_number(score):
         return None
-    attempts = max(1, outcome["attempts_used"])  # what was judged was attempted, counted or not
-    steps = [RolloutStep(obs={"attempt": number}, action={}, done=False) for number in range(1, attempts)]
-    last = RolloutStep(obs={"attempt": attempts}, action={}, reward=score, done=True)
+    length = max(1, outcome["attempts_used"])  # what was judged was attempted, counted or not
+    known = [*attempts[:length], *[AttemptStep()] * (length - len(attempts))]
+    steps = [_make_step(number, before, each) for number, (before, each) in enumerate(pairwise([None, *known]), 1)]
+    steps[-1] = steps[-1].model_copy(update={"reward": score, "done": True})
     return RolloutResponse(
         run_id=outcome["id"],
         trajectories=(
@@ -109,18 +146,32 @@ def make_rollout(outcome: Mapping[str, Any]) -> RolloutResponse | None:
                 env_id=outcome["domain"],
                 policy_id=outcome["agent_id"],
                 inference_url=_find_inference_url(outcome),
-                steps=(*steps, last),
-                length=attempts,
+                steps=tuple(steps),
+                length=length,
             ),
         ),
         metrics=RolloutMetrics(
             episode_returns=(score,),
             mean_return=score,
-            num_steps=attempts,
+            num_steps=length,
             num_episodes=1,
             details={name: outcome[name] for name in _DETAILS}
             | {name: result[name] for name in ("verdict", "success")},
         ),
+    )
+
+
+def _make_step(number: int, before: AttemptStep | None, attempt: AttemptStep | None) -> RolloutStep:
+    """Return the step of an attempt: the feedback that it followed, its text, and what came of it."""
+    own = attempt or AttemptStep()
+    known_feedback = {"feedback": before.feedback} if before and before.feedback else {}
+    info = {"verdict": own.verdict, "weighted_score": own.weighted_score, "feedback": own.feedback}
+    known = {name: value for name, value in info.items() if value is not None}
+    return RolloutStep(
+        obs={"attempt": number, **known_feedback},
+        action={} if own.text is None else {"text": own.text},
+        done=False,
+        info={**known, **({"text_cut": True} if own.is_cut else {})} or None,
     )
 
 
@@ -146,11 +197,15 @@ def _is_web_address(text: str) -> bool:
         return False
 
 
-def format_export_line(record: OutcomeRecord, audience: Audience, export_format: OutcomeFormat) -> bytes | None:
-    """Return the outcome as an export line for this audience; None for a rollout without a score."""
+def format_outcome_line(record: OutcomeRecord, audience: Audience) -> bytes:
+    """Return the outcome as an export line for this audience."""
     disclosure = Disclosure(level=record.disclosure, output=is_paid_or_successful(record))
-    if export_format is OutcomeFormat.JSONL:
-        return f"{_JSON(project(restore_outcome_thresholds(record), audience, disclosure))}\n".encode()
-    # No rollout holds the output, which may have megabytes.
-    rollout = make_rollout(project(record.model_copy(update={"final_result": None}), audience, disclosure))
+    return f"{_JSON(project(restore_outcome_thresholds(record), audience, disclosure))}\n".encode()
+
+
+def format_rollout_line(record: OutcomeRecord, attempts: Sequence[AttemptStep], audience: Audience) -> bytes | None:
+    """Return the outcome as a rollout for this audience; None without a score."""
+    disclosure = Disclosure(level=record.disclosure, output=is_paid_or_successful(record))
+    # No rollout holds the final result, which may have megabytes.
+    rollout = make_rollout(project(record.model_copy(update={"final_result": None}), audience, disclosure), attempts)
     return None if rollout is None else f"{_JSON(rollout.model_dump(mode='json', exclude_none=True))}\n".encode()
