@@ -22,9 +22,9 @@ episode_return_min exact_match f1_score field_accuracy field_f1 field_precision 
 has_required_fields latency_ms log_loss macro_f1 mae mape matches_pattern matches_schema mcc mean_return micro_f1 mrr
 ndcg_at_k num_episodes num_predictions num_steps numeric_match output_length platform_latency_ms precision
 precision_at_k processing_time r2 reasoning_sound recall recall_at_k record_f1 review_confidence rmse roc_auc
-rollout_consistent rouge1 rouge2 rougeL scientific_validity spearman stat.* time_to_first_byte value_mismatches
-values_consistent values_plausible word_count
-tests_all_passed tests_failed tests_pass_rate tests_passed
+rollout_consistent rouge1 rouge2 rougeL scientific_validity spearman sql_result_match stat.* tests_all_passed
+tests_failed tests_pass_rate tests_passed time_to_first_byte value_mismatches values_consistent values_plausible
+word_count
 """
 
 

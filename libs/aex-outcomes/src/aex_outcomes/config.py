@@ -22,6 +22,7 @@ BUILT_IN = {
     "records": "RecordsExtractor",
     "ranking": "RankingExtractor",
     "custom": "CustomExtractor",
+    "sql": "SqlExtractor",
     "statistics": "RecomputedStatisticsExtractor",
     "science": "ScienceExtractor",
     "rollout": "RolloutExtractor",

@@ -11,6 +11,7 @@ from aex_outcomes.config import SandboxConfig
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.lifecycle import registry
 from aex_outcomes.sandbox.jobs import MEMORY_MB
+from aex_outcomes.sandbox.query_runner import MEMORY_MB as QUERY_MB
 from aex_outcomes.science.confined import EXAMINE
 from aex_outcomes.testing.jobs import MEMORY_MB as TESTING_MB
 from aex_verification.grading import CHECK_REFERENCE, DRY_RUN, JOB, JOB_OF_SEVERAL, MAX_RESULT_BYTES, WARM
@@ -19,6 +20,8 @@ from aex_verification.sandbox_pool import SELF_TEST
 from aex_verification.settings import Settings
 from aex_verification.verifiers import JOB as RUN_VERIFIER
 
+_BESIDE_QUERY_MB = 128
+"""Megabytes that the worker of a query uses before the query; it has no more memory than the worker that starts it."""
 _MAX_EXAMINATIONS = 500
 _START_AFTER_S = 0.1
 """Seconds before workers start unless a job comes first; the processor is left to the service's own start."""
@@ -64,7 +67,12 @@ def make_sandbox_pool(settings: Settings, code: SandboxConfig, tests: SandboxCon
     return WorkerPool(
         settings.sandbox_workers,
         settings.verify_timeout_s,
-        max(settings.worker_memory_mb, code.memory_limit_mb + MEMORY_MB, tests.memory_limit_mb + TESTING_MB),
+        max(
+            settings.worker_memory_mb,
+            code.memory_limit_mb + MEMORY_MB,
+            tests.memory_limit_mb + TESTING_MB,
+            QUERY_MB + _BESIDE_QUERY_MB,
+        ),
         jobs=[JOB, DRY_RUN, SELF_TEST],
         warm=WARM,
         spares=0,

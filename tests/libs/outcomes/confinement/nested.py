@@ -14,6 +14,10 @@ ATTEMPT, LOOP, SURROUNDINGS = (f"{jobs.HERE}:{name}" for name in ("attempt", "lo
 def open_file(payload: dict[str, Any]) -> dict[str, Any]:
     """Open a file in each way; tells the errno, or 0 where it went through."""
     found = {}
+    try:
+        found["status"] = Path(payload["file"]).stat().st_size * 0
+    except OSError as error:
+        found["status"] = error.errno or -1
     for name, flags in {"read": os.O_RDONLY, "folder": os.O_RDONLY | os.O_DIRECTORY, "path": os.O_PATH}.items():
         try:
             os.close(os.open(payload["folder"] if name == "folder" else payload["file"], flags))

@@ -23,7 +23,7 @@ async def test_a_worker_without_files_opens_none(tmp_path: Path) -> None:
     target.write_text("x")
     where = {"file": str(target), "folder": "/usr"}
     async with WorkerPool(1, jobs=[OPEN], spares=0, files=False) as pool:
-        assert await pool.run(OPEN, where) == {"read": 1, "folder": 1, "path": 1}
+        assert await pool.run(OPEN, where) == {"status": 1, "read": 1, "folder": 1, "path": 1}
 
 
 async def test_a_worker_ends_after_its_processor_time() -> None:

@@ -44,9 +44,14 @@ def secrets(**changes: Any) -> tuple[WorkSubmission, EvaluationBlob]:
     return posted, blob
 
 
-def test_work_is_open_unless_it_has_custom_code() -> None:
+QUERY = {"tables": {"t": {"columns": {"a": "INTEGER"}}}, "expected": {"query": "SELECT a FROM t"}}
+
+
+@pytest.mark.parametrize("evaluation", [CUSTOM, {"sql": QUERY}, {"named": {"x": {"sql": QUERY}}}])
+def test_work_is_open_unless_it_has_code_of_its_own(evaluation: dict[str, Any]) -> None:
     assert record().status is WorkStatus.OPEN
-    work = record(evaluation=CUSTOM)
+    assert record(evaluation={"sql": {**QUERY, "expected": {"rows": [[1]]}}}).status is WorkStatus.OPEN
+    work = record(evaluation=evaluation)
     assert work.status is WorkStatus.CHECKING
     assert build_submitted_event(work).custom_metrics
 

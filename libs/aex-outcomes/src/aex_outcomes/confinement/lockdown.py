@@ -50,7 +50,6 @@ def exit_with_parent(parent_pid: int) -> None:
 def _request_parent_death_signal(parent_pid: int) -> bool:
     if sys.platform != "linux":
         return False
-    # Refused to a worker of a worker.
     is_set = bool(_libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
     if os.getppid() != parent_pid:  # it died before the line above
         os._exit(1)

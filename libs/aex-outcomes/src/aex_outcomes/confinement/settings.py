@@ -17,7 +17,7 @@ class Confinement:
     children: bool = False
     """Permission to start processes, which inherit all limits; for trusted code and for the sandbox's interpreter."""
     files: bool = True
-    """Permission to open files for reading; jobs whose modules are imported beforehand need none."""
+    """Permission to open files for reading and to look for them; jobs with all modules imported need none."""
     cpu_seconds: int | None = None
     """Processor time of the whole worker, after which the system ends it; None for no limit."""
 

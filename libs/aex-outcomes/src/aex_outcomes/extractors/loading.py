@@ -28,6 +28,7 @@ _MODULES = {
     "RecordsExtractor": "records",
     "RankingExtractor": "ranking",
     CUSTOM: "custom",
+    "SqlExtractor": "sql",
     "RecomputedStatisticsExtractor": "statistics",
     "ScienceExtractor": "science",
     "RolloutExtractor": "rollout",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -15,17 +15,25 @@ from aex_outcomes.science.confined import DataLimits
 from aex_outcomes.science.tables.file_checks import DataError, out_of_memory_error
 
 _POLL_SECONDS = 0.1
+_IDLE_SHARE = 0.01
+"""Share of an interval below which the process counts as idle; the check itself takes less."""
 _MIN_MB = 16
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 _MEMORY_SHARE = 0.6
 """Share of the process's remaining memory for the database; the rest is for data passed to it."""
 
 
 class Deadline:
-    """Limit of processor time for all files of one owner; only time in `count_time` blocks counts."""
+    """Limit of processor time for the files of an owner, or a query; time in `count_time` blocks counts.
 
-    def __init__(self, cpu_seconds: float) -> None:
+    `with_idle_time`: intervals without any processor time, as of a query that sleeps, count in full.
+    """
+
+    def __init__(self, cpu_seconds: float, *, with_idle_time: bool = False) -> None:
         self._left = cpu_seconds
         self._since: float | None = None
+        self._with_idle_time = with_idle_time
+        self._last_seen = time.process_time()
 
     @contextmanager
     def count_time(self) -> Iterator[None]:
@@ -40,6 +48,16 @@ class Deadline:
             self._left -= time.process_time() - self._since
             self._since = None
 
+    def count_idle_interval(self, seconds: float) -> None:
+        """Count an interval that ends now if the process was idle in it.
+
+        A process that waits for a processor is not idle: it gets a share of it even on a busy machine.
+        """
+        now = time.process_time()
+        if self._with_idle_time and self._since is not None and now - self._last_seen < _IDLE_SHARE * seconds:
+            self._left -= seconds
+        self._last_seen = now
+
     @property
     def is_over(self) -> bool:
         since = self._since
@@ -51,8 +69,15 @@ class Deadline:
             raise DataError("timed_out", "reading the data took longer than it may; give fewer rows or columns")
 
 
+class SelectedRows(NamedTuple):
+    """Names of the columns of a result, and its rows."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
 class LockedDatabase:
-    """Connection to a locked database. SQL comes only from this package; names and values are parameters."""
+    """Connection to a locked database. SQL comes only from this package, except for `select_rows`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, deadline: Deadline) -> None:
         self._connection = connection
@@ -68,6 +93,24 @@ class LockedDatabase:
             return self._connection.execute(sql, list(values)).fetchall()
         except (duckdb.OutOfMemoryException, MemoryError):
             raise out_of_memory_error() from None
+        except duckdb.InterruptException:
+            self._deadline.raise_if_over()
+            raise
+
+    def select_rows(self, statement: duckdb.Statement, max_rows: int) -> SelectedRows:
+        """Run a SELECT statement of a query that may be hostile, and return up to `max_rows` of its rows.
+
+        Timestamps with a zone have none afterwards and are in UTC, because Python's client needs a library for them.
+        Raises as `fetch_rows`.
+        """
+        self._deadline.raise_if_over()
+        try:
+            relation = self._connection.sql(statement)
+            names, types = tuple(relation.columns), [str(each) for each in relation.types]
+            if any(_ZONED in each for each in types):
+                plain = [each.replace(_ZONED, "TIMESTAMP") for each in types]
+                relation = relation.project(", ".join(f"CAST(#{at} AS {each})" for at, each in enumerate(plain, 1)))
+            return SelectedRows(names, relation.limit(max_rows).fetchall())
         except duckdb.InterruptException:
             self._deadline.raise_if_over()
             raise
@@ -94,6 +137,7 @@ def open_locked_database(paths: Sequence[str], limits: DataLimits, deadline: Dea
     with duckdb.connect(":memory:", config=settings) as connection:
         # In this order: no path can be allowed once access is off, and nothing can be set once it is locked.
         connection.execute("SET temp_directory = ''")
+        connection.execute("SET TimeZone = 'UTC'")
         quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)  # settings take no parameters
         connection.execute(f"SET allowed_paths = [{quoted}]")
         connection.execute("SET enable_external_access = false")
@@ -122,6 +166,7 @@ def _interrupt_when_over(connection: duckdb.DuckDBPyConnection, deadline: Deadli
 
     def watch() -> None:
         while not done.wait(_POLL_SECONDS):
+            deadline.count_idle_interval(_POLL_SECONDS)
             if deadline.is_over:
                 connection.interrupt()
 
