@@ -14,7 +14,8 @@ pytestmark = pytest.mark.e2e
 STORY = (
     "publish quote warning award read candidate rejected feedback candidate passed "
     "publish quote warning claim candidate passed "
-    "publish quote award candidate rejected feedback candidate passed"
+    "publish quote award candidate rejected feedback candidate passed "
+    "publish quote award candidate rejected candidate passed"
 )
 FEEDBACK = [
     '<verification_rejected code="criteria_not_met" attempt="1" max_attempts="3">',
@@ -72,12 +73,13 @@ def test_demo_prints_its_story(tmp_path: Path, backend: Backend) -> None:
         "wordsmith": ["0.40", "0.30", "0.02", "0.68", "USD"],
         "digit-reader": ["0.60", "0.40", "0.00", "1.00", "USD"],
         "analyst": ["0.40", "0.30", "0.00", "0.70", "USD"],
+        "coder": ["0.50", "0.25", "0.00", "0.75", "USD"],
     }
     breakdown = table(demo, "breakdown")
     assert breakdown["wordsmith"][:2] == ["1", "1"]
     assert breakdown["wordsmith"][-2:] == ["0.68", "USD"]
     balance = table(demo, "balance")
-    assert balance["consumer:acme"] == ["2.38", "USD"]
+    assert balance["consumer:acme"] == ["3.13", "USD"]
     assert balance["sum"] == ["0.00", "USD"]
     assert "sealed" in steps(demo)
     assert any(f"aex up --data-dir {tmp_path / '.aex'}" in line for line in demo.out)

@@ -1,4 +1,4 @@
-"""`aex demo`: publish, deliver, verify and settle three works, and print each step."""
+"""`aex demo`: publish, deliver, verify and settle four works, and print each step."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def demo(
         int, typer.Option(min=1, max=LAST_BASE, help="The first of four consecutive ports; others if these are taken.")
     ] = 8081,
 ) -> None:
-    """Publish three works on this machine, deliver, verify and settle them, and print each step.
+    """Publish four works on this machine, deliver, verify and settle them, and print each step.
 
     Starts the four services, as `aex up` does and with the same `AEX_…` variables, and stops them at the end. The data
     stay: run it again, or read them with `aex up`. Needs scikit-learn: `pip install 'aex-cli[demo]'`.

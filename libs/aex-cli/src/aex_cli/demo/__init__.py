@@ -1,1 +1,1 @@
-"""The demo that `aex demo` runs: three works from publication to settlement."""
+"""The demo that `aex demo` runs: four works from publication to settlement."""

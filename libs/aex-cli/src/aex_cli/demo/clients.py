@@ -15,18 +15,20 @@ CONSUMER = "acme"
 WORDSMITH = "wordsmith"
 DIGIT_READER = "digit-reader"
 ANALYST = "analyst"
+CODER = "coder"
 FINANCE = "fiona"
 OPERATOR = "olga"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoClients:
-    """The SDK clients of the demo's parties: consumer, three agents, finance and operator."""
+    """The SDK clients of the demo's parties: consumer, four agents, finance and operator."""
 
     consumer: AsyncAexClient
     wordsmith: AsyncAexClient
     digit_reader: AsyncAexClient
     analyst: AsyncAexClient
+    coder: AsyncAexClient
     finance: AsyncAexClient
     operator: AsyncAexClient
 
@@ -49,6 +51,7 @@ async def open_demo_clients(endpoints: Endpoints, issuer: LocalIssuer) -> AsyncI
             wordsmith=client(WORDSMITH, Audience.AGENT, "word-works"),
             digit_reader=client(DIGIT_READER, Audience.AGENT, "number-works"),
             analyst=client(ANALYST, Audience.AGENT, "lab-works"),
+            coder=client(CODER, Audience.AGENT, "code-works"),
             finance=client(FINANCE, Audience.FINANCE),
             operator=client(OPERATOR, Audience.OPERATOR),
         )

@@ -1,4 +1,4 @@
-"""The run of the demo: start the suite, run the three works, show the settlement, stop the suite."""
+"""The run of the demo: start the suite, run the four works, show the settlement, stop the suite."""
 
 import asyncio
 import shlex
@@ -12,6 +12,7 @@ from aex_cli.commands.token import create_token_issuer
 from aex_cli.demo.clients import open_demo_clients
 from aex_cli.demo.digits import DigitReader, load_training_digits, run_digits_work
 from aex_cli.demo.fitness import run_fitness_work
+from aex_cli.demo.program import run_program_work
 from aex_cli.demo.settlement import show_and_check_settlements
 from aex_cli.demo.steps import DemoFailed, measure_log_sizes, read_log_excerpts, show_next_steps
 from aex_cli.demo.summary import run_summary_work
@@ -153,6 +154,8 @@ async def _run_works(setup: DemoSetup, training: Awaitable[DigitReader], begin: 
                 await run_digits_work(clients, training, report),
                 await run_fitness_work(clients, report),
             ]
+            program = await run_program_work(clients, report)
+            outcomes += [] if program is None else [program]
             await show_and_check_settlements(clients, outcomes, report)
     except (DemoFailed, AexError) as error:
         raise CommandFailed(f"the demo did not run as expected: {error}\n{read_log_excerpts(sizes)}") from None

@@ -1,8 +1,9 @@
-"""The first two works of the demo as files, which also suit `aex lint` and `aex verify`.
+"""Works of the demo as files, which also suit `aex lint` and `aex verify`.
 
 `summary/`: criteria, work, the first draft, its revision, and the agent's metadata. The text is in the public domain:
 Charles Darwin, On the Origin of Species (1859), chapter III, two paragraphs.
 `digits/`: criteria, work and a classifier's labels for 150 handwritten digits (UCI, 1998, from scikit-learn).
+`durations/`: criteria, work with hidden tests, a wrong program and a right one.
 """
 
 from pathlib import Path
@@ -14,7 +15,7 @@ FOLDER = Path(__file__).parent
 
 
 def read_example_work(folder_name: str) -> WorkSubmission:
-    """Read the work and the criteria of an example folder, `summary` or `digits`, as one submission."""
+    """Read the work and the criteria of an example folder, such as `summary`, as one submission."""
     work, criteria = (
         read_document("--work", str(FOLDER / folder_name / file)) for file in ("work.json", "criteria.yaml")
     )
