@@ -19,6 +19,18 @@ EVALUATION: dict[str, Any] = {
     "pattern": "c.t",
     "output_schema": {"type": "object", "properties": {"text": {"type": "string"}}},
     "required_fields": ["text"],
+    "records": {
+        "items": [{"id": 1, "name": "Ada", "day": "2024-01-31", "tags": ["a"], "total": 1.5}, {"id": 2}],
+        "fields": {
+            "/id": "exact",
+            "/name": {"fuzzy": 0.8},
+            "/day": {"date": ["%d.%m.%Y"]},
+            "/tags": "set",
+            "/total": {"number": {"rel": 0.01}},
+        },
+        "key": ["/id"],
+    },
+    "ranking": {"relevance": {"a": 2, "b": 0}, "k": 5},
     "custom_metrics": [{"name": "style", "code": CODE}],
 }
 

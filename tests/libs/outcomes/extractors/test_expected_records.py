@@ -4,13 +4,17 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aex_outcomes import Catalog, RecordsExtractor
 from aex_outcomes.submission import check_submission
+from tests.fuzz.values import JSON
 
 VALID = {"items": [{"id": 1, "a": "x"}, {"id": 2}], "fields": {"/id": "exact", "/a": "exact"}, "key": ["/id"]}
 
 FUZZY = {"/id": "exact", "/a": {"fuzzy": 0.5}}
+FIELDS = st.just({"/a": "exact", "/b": {"date": ["%d"]}, "": {"fuzzy": 0.5}})
 
 
 def problems(**changes: Any) -> list[tuple[str, str]]:
@@ -89,6 +93,12 @@ def test_all_problems_of_a_work_come_at_once_without_quotations() -> None:
 @pytest.mark.parametrize("raw", [None, 5, [], "x", {}, {"items": 5, "fields": []}, {"fields": {"/a": []}, "key": 3}])
 def test_malformed_data_are_left_to_the_model(raw: Any) -> None:
     assert [*RecordsExtractor().check_evaluation({"records": raw})] == []
+
+
+@given(st.fixed_dictionaries({}, optional={"items": JSON, "fields": JSON | FIELDS, "key": JSON | st.just(["/a"])}))
+def test_any_json_is_checked_without_an_error(raw: Any) -> None:
+    for each in RecordsExtractor().check_evaluation({"records": raw}):
+        assert each.path.startswith("/records")
 
 
 def test_the_largest_valid_data_are_checked_in_seconds() -> None:

@@ -112,7 +112,8 @@ def _format_problems(fields: Mapping[str, Comparator]) -> Iterator[Problem]:
 
 def _key_problems(key: Sequence[Any], fields: Mapping[str, Comparator]) -> Iterator[Problem]:
     for position, pointer in enumerate(key):
-        path, specification = join_pointer("records", "key", position), fields.get(pointer)
+        path = join_pointer("records", "key", position)
+        specification = fields.get(pointer) if isinstance(pointer, str) else None
         if specification is None:
             yield Problem(path=path, code="unknown_field", message="A key must be one of the valid fields")
         elif _is_tolerant(specification):
