@@ -58,12 +58,14 @@ def test_readme_prints_the_documented_lines(suite: Live, tmp_path: Path) -> None
     assert is_loop_loaded == "False"
     assert (absurd, honest) == ("11.17 rejected", "-0.30 passed")
     assert received == "27 bytes, once the consumer may read the output"
-    assert lines[:2] == ["rejected", "costs 0 to 0.15 USD"]
-    assert lines[2].startswith("rejected <verification_rejected")
-    assert lines[-8:-6] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
-    assert lines[-6].endswith(" 0.15")
-    assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-5])
-    assert re.fullmatch(r"out_\w+ \S+", lines[-4])
+    batch = ["A dog barked. rejected", "The cat sat on the mat and purred. passed"]
+    assert lines[:4] == ["rejected", *batch, "costs 0 to 0.15 USD"]
+    assert lines[4].startswith("rejected <verification_rejected")
+    assert lines[-9:-7] == ["passed ", "base 0.10 + bonus 0.05 = 0.15"]
+    assert lines[-7].endswith(" 0.15")
+    assert re.fullmatch(r"\S+ \S+ settlement ctr_\w+ 0\.15", lines[-6])
+    assert re.fullmatch(r"out_\w+ \S+", lines[-5])
+    assert lines[-4] == "[0.0, 1.0]"
     assert lines[-3:] == [
         "Passed(result={'text': 'The cat sat on the mat and purred all day.'})",
         "1 verification_rejected 1 of 1 criteria not met.",
