@@ -55,6 +55,7 @@ GRADED = [
     (string_check("ilike", "PAR"), ["Paris", "compare"], ["p ar"]),
     (string_check("like", "a.c|"), ["xa.c|"], ["abc", ""]),
     (similarity("bleu"), ["the cat sat on the mat"], ["a dog", ""]),
+    (similarity("fuzzy_match", "abcd", pass_threshold=0.75), ["abcd", "abcx"], ["ab", "", "ABCD"]),
     (similarity("rouge_1"), ["cat mat the sat"], ["a dog"]),
     (similarity("rouge_l", pass_threshold=1), ["The cat sat on the mat!"], ["the cat"]),
 ]

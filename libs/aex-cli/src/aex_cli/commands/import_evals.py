@@ -11,6 +11,7 @@ from rich.console import Console
 from aex_cli.commands import Config, create_command_group
 from aex_cli.importing.openai_evals import import_openai_eval
 from aex_cli.importing.output_files import UNTRANSLATED_FILE, WORKS_FILE, WrittenImport, write_import
+from aex_cli.importing.promptfoo.csv_tests import read_csv_tests
 from aex_cli.importing.promptfoo.importer import import_promptfoo
 from aex_cli.importing.rows import read_rows
 from aex_cli.offline.documents import InputDocument, read_document
@@ -64,7 +65,8 @@ def promptfoo(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A promptfoo configuration.")],
     out: Out,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Tests, instead of the configuration's: a list, or JSON lines.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Tests, instead of the configuration's: a list, JSON lines, CSV."),
     ] = None,
     max_cpc: MaxCpc = "0",
     config: Config = None,
@@ -92,7 +94,9 @@ def _check_amount(text: str) -> str:
 
 
 def _read_tests(path: Path) -> InputDocument:
-    """Read a file of tests: JSON lines, or a YAML or JSON list."""
+    """Read a file of tests: CSV, JSON lines, or a YAML or JSON list."""
+    if path.suffix.lower() == ".csv":
+        return InputDocument(str(path), read_csv_tests(path))
     if path.suffix.lower() != ".jsonl":
         return read_document("--data", str(path))
     return InputDocument(str(path), [row.value for row in read_rows("--data", path)])

@@ -206,3 +206,7 @@ _TRANSLATIONS: Mapping[str, Callable[[AssertionValue], Check]] = {
     "character-count": _character_count,
     "python": _python,
 }
+KNOWN_TYPES = frozenset(
+    {*_TRANSLATIONS, *_BY_MODEL, *_OTHER_FORMULA, *_OWN_PARSER, *_NO_DATA, "guardrails", "bertscore"}
+)
+"""Types of assertions that promptfoo has in some version, without `not-`."""

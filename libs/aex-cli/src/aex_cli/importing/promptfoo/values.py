@@ -62,10 +62,11 @@ def _split_at_commas(text: str) -> list[str]:
     if '"' in text:
         raise NotTranslatable("value", "a text with quotes between commas: write the terms as a list")
     terms = [each.strip(_STRIPPED) for each in text.split(",")]
-    found = [each for each in terms if each]
-    if not found:
-        raise NotTranslatable("value", "there are no terms between the commas")
-    return found
+    if "" in terms:
+        raise NotTranslatable(
+            "value", "nothing between commas: versions of promptfoo differ; write the terms as a list"
+        )
+    return terms
 
 
 def read_bounds(values: AssertionValue) -> tuple[int | None, int | None]:
