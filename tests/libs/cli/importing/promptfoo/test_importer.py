@@ -53,6 +53,12 @@ def test_agents_read_the_filled_prompt_and_no_variable_of_an_assertion(tmp_path:
     assert kinds(untranslated) == [("/prompts/0", "file_reference")]
 
 
+def test_a_prompt_with_a_variable_that_is_a_template_is_listed(tmp_path: Path) -> None:
+    [work], untranslated = import_config(config(A, vars={"task": "{{other}}", "other": "x"}), tmp_path)
+    assert kinds(untranslated) == [("/prompts/0", "template")]
+    assert work["input"] == {"vars": {"task": "{{other}}", "other": "x"}}
+
+
 def test_several_prompts_are_all_read(tmp_path: Path) -> None:
     document = config(A, options={"prefix": "> "}) | {"prompts": ["{{task}}", {"raw": "{{task}}!", "label": "loud"}]}
     [work], _ = import_config(document, tmp_path)
@@ -119,6 +125,10 @@ def test_what_is_not_translated_is_listed_with_its_path(tmp_path: Path) -> None:
         ({"assert": [A], "options": {"transform": "output.trim()"}}, "code"),
         ({"assert": [A], "assertScoringFunction": "file://score.js"}, "code"),
         ({"assert": [A], "vars": "file://vars.yaml"}, "file_reference"),
+        ({"assert": [A], "vars": {"x": "file://x.txt"}}, "file_reference"),
+        ({"assert": [A], "vars": {"x": ["a", "file://x.txt"]}}, "file_reference"),
+        ({"assert": [A], "vars": {"x": []}}, "value"),
+        ({"assert": [A], "vars": dict.fromkeys("abcd", ["1"] * 100)}, "value"),
         ({}, "no_check"),
         ({"assert": [MODEL]}, "no_check"),
         ({"assert": [{**A, "weight": 0}]}, "no_check"),

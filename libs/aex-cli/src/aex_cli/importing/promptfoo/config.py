@@ -1,5 +1,6 @@
 """Reading of promptfoo configurations: prompts, and test cases with what they inherit."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -126,23 +127,24 @@ def _as_mapping(value: Any) -> Mapping[str, Any]:
 
 def _build_cases(
     path: str, test: Mapping[str, Any], default: Mapping[str, Any], config: Mapping[str, Any], problems: list[str]
-) -> Iterator[TestCase]:
-    """Yield a test's cases: one for each combination of the variables that are lists."""
+) -> list[TestCase]:
+    """Return a test's cases: one for each combination of the variables that are lists.
+
+    Raises `NotTranslatable`.
+    """
     options = {**_as_mapping(default.get("options")), **_as_mapping(test.get("options"))}
+    variables = {**_as_mapping(default.get("vars")), **_as_mapping(test.get("vars"))}
     _require_plain(test, default, options)
+    _require_plain_variables(variables)
     inherited = [] if options.get("disableDefaultAsserts") else _list_assertions("/defaultTest", default, problems)
     assertions = [*inherited, *_list_assertions(path, test, problems)]
-    variables = {**_as_mapping(default.get("vars")), **_as_mapping(test.get("vars"))}
     threshold = test.get("threshold", default.get("threshold"))
-    for each in _combine(variables, expand=not options.get("disableVarExpansion")):
-        yield TestCase(
-            path,
-            str(test.get("description") or ""),
-            each,
-            tuple((where, _follow(assertion, config)) for where, assertion in assertions),
-            threshold,
-            options,
-        )
+    description = str(test.get("description") or "")
+    followed = tuple((where, _follow(assertion, config)) for where, assertion in assertions)
+    return [
+        TestCase(path, description, each, followed, threshold, options)
+        for each in _combine(variables, expand=not options.get("disableVarExpansion"))
+    ]
 
 
 def _require_plain(test: Mapping[str, Any], default: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -155,6 +157,15 @@ def _require_plain(test: Mapping[str, Any], default: Mapping[str, Any], options:
     for each in (test, default):
         if isinstance(each.get("vars"), str):
             raise NotTranslatable("file_reference", "files are not followed: write the vars into the test")
+
+
+def _require_plain_variables(variables: Mapping[str, Any]) -> None:
+    for value in variables.values():
+        if value == []:
+            raise NotTranslatable("value", "a variable is an empty list, for which promptfoo runs no test")
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str) and each.startswith(FILE):
+                raise NotTranslatable("file_reference", "files are not followed: write the content into the variable")
 
 
 def _list_assertions(path: str, test: Mapping[str, Any], problems: list[str]) -> list[tuple[str, Any]]:
@@ -198,10 +209,15 @@ def _follow(assertion: Any, config: Mapping[str, Any]) -> Any:
     return found if is_usable else reference
 
 
-def _combine(variables: Mapping[str, Any], *, expand: bool) -> Iterator[Mapping[str, Any]]:
+def _combine(variables: Mapping[str, Any], *, expand: bool) -> list[Mapping[str, Any]]:
+    """Return the variables with each combination of those that are lists.
+
+    Raises `NotTranslatable` for too many.
+    """
     lists = {name: value for name, value in variables.items() if isinstance(value, list)} if expand else {}
-    for chosen in product(*lists.values()):
-        yield {**variables, **dict(zip(lists, chosen, strict=True))}
+    if math.prod(map(len, lists.values())) > _MAX_CASES:
+        raise NotTranslatable("value", f"lists of variables make more than {_MAX_CASES} tests: write fewer")
+    return [{**variables, **dict(zip(lists, chosen, strict=True))} for chosen in product(*lists.values())]
 
 
 def _list_prompts(prompts: Any, listed: UntranslatedList) -> Iterator[tuple[str, str]]:

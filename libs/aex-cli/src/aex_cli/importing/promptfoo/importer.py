@@ -7,7 +7,8 @@ from aex_cli.importing.checks import Group, Item, NotTranslatable
 from aex_cli.importing.listing import Import, ImportedWork, UntranslatedList
 from aex_cli.importing.promptfoo.assertions import translate_assertion
 from aex_cli.importing.promptfoo.config import ASSERT_SET, Config, TestCase, read_config
-from aex_cli.importing.templates import Template, fill, parse_template
+from aex_cli.importing.promptfoo.values import fill_once
+from aex_cli.importing.templates import Template, parse_template
 from aex_cli.offline.documents import InputDocument
 from aex_models.numbers import is_finite_number
 from aex_runtime.commandline import ProgressCallback, UserError
@@ -104,7 +105,7 @@ def _build_input(prompts: Prompts, case: TestCase, listed: UntranslatedList) -> 
     for path, template in prompts:
         try:
             prefix, suffix = (str(case.options.get(each) or "") for each in ("prefix", "suffix"))
-            texts.append(f"{prefix}{fill(template, case.variables)}{suffix}")
+            texts.append(f"{prefix}{fill_once(template, case.variables)}{suffix}")
         except NotTranslatable as error:
             listed.add(path, error)
     if texts:

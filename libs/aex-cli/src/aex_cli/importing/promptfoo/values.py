@@ -5,12 +5,23 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.templates import fill, parse_template, write_value
+from aex_cli.importing.templates import Template, fill, parse_template, variables_in, write_value
 from aex_models.numbers import is_finite_number
 
 FILE = "file://"
 _STRIPPED = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 """White space that JavaScript strips."""
+
+
+def fill_once(template: Template, variables: Mapping[str, Any]) -> str:
+    """Return a template's text with these variables.
+
+    Raises `NotTranslatable` for a missing variable, and for one that is itself a template.
+    """
+    filled = fill(template, variables)
+    if variables_in(template) and re.search(r"\{[{%#]", filled):
+        raise NotTranslatable("template", "a variable is itself a template: write out what it gives")
+    return filled
 
 
 class AssertionValue:
@@ -38,11 +49,8 @@ class AssertionValue:
         return filled
 
     def fill(self, template: str) -> str:
-        """Return a template filled with the test's variables, which must not be templates themselves."""
-        filled = fill(parse_template(template, has_statements=True), self.variables)
-        if filled != template and re.search(r"\{[{%#]", filled):
-            raise NotTranslatable("template", "a variable is itself a template: write out what it gives")
-        return filled
+        """Return a template filled with the test's variables."""
+        return fill_once(parse_template(template, has_statements=True), self.variables)
 
     def terms(self) -> list[str]:
         """Return the terms of a list, or those between commas of a text."""
