@@ -79,11 +79,7 @@ class RecordsExtractor:
         details = {
             pointer: counts._asdict() for pointer, counts in zip(expected.fields, comparison.fields, strict=True)
         }
-        scores = compute_record_scores(comparison)._asdict()
-        return {
-            name: Detailed(value, _count_records(comparison) if name == "record_f1" else details)
-            for name, value in scores.items()
-        }
+        return {name: Detailed(value, details) for name, value in compute_record_scores(comparison)._asdict().items()}
 
     def supported_metrics(self) -> list[str]:
         return [*_DESCRIPTIONS]
@@ -134,7 +130,3 @@ def _compare(expected: ExpectedRecords, records: Sequence[Mapping[str, Any]]) ->
         return compare_records(map(read_column, fields), matches, len(records))
     except TooMuchToCompare as error:
         raise AgentFault("records_too_costly", f"the records cannot be compared: {error}") from None
-
-
-def _count_records(comparison: RecordsComparison) -> Mapping[str, int]:
-    return {"expected": comparison.expected, "delivered": comparison.delivered, "right": comparison.right}

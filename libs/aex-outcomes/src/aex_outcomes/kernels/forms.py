@@ -17,6 +17,7 @@ _MAX_NORMALIZED = 5_000_000
 """Maximum code points of a text after normalisation."""
 _NS_PER_BYTE, _NS_PER_TEXT, _NS_PER_CHARACTER = 100, 2_000, 100
 _NS_PER_ELEMENT, _NS_PER_FORMAT = 1_000, 12_000
+"""Nanoseconds of conversions, measured with CPython 3.11 and rounded up."""
 
 
 class TooMuchToCompare(ValueError):
