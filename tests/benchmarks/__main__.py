@@ -15,6 +15,7 @@ import structlog
 from tests.benchmarks.batches import measure_batches
 from tests.benchmarks.harness import BenchSize, TableRow, format_table, print_line, print_progress
 from tests.benchmarks.health import measure_health
+from tests.benchmarks.hidden_tests import measure_hidden_tests
 from tests.benchmarks.ledger.__main__ import measure_ledger
 from tests.benchmarks.lists import measure_lists
 from tests.benchmarks.metrics import measure_metrics
@@ -26,6 +27,7 @@ from tests.benchmarks.starting import measure_starts
 GROUPS: Mapping[str, Callable[[BenchSize], Sequence[TableRow]]] = {
     "metrics": measure_metrics,
     "batches": measure_batches,
+    "hidden-tests": measure_hidden_tests,
     "publishing": measure_publishing,
     "settling": measure_settling,
     "ledger": measure_ledger,

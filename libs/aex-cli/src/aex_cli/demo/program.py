@@ -27,7 +27,7 @@ async def run_program_work(clients: DemoClients, report: Report) -> OutcomeView 
         report.print_step("skipped", NEEDS_LINUX)
         return None
     published = await steps.publish_and_show_quote(
-        clients.consumer, submission, "the tests with their reference", report
+        clients.consumer, submission, "the file of tests with its reference", report
     )
     await steps.poll_until_done(
         lambda: clients.consumer.get_work(published.work_id), "the trial of the hidden tests", _is_open

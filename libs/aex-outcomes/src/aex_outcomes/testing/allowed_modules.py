@@ -65,12 +65,16 @@ class RefusingFinder(importlib.abc.MetaPathFinder):
         return None
 
 
-def use_memory_importers(*finders: Any) -> None:
-    """Import only from these finders and from the allowed modules that are loaded already."""
+def remove_other_modules() -> None:
+    """Remove loaded modules that may not be imported from `sys.modules`; code that uses them keeps them."""
     for name in list(sys.modules):
         top = name.partition(".")[0]
-        if top not in ALLOWED_MODULES and not top.startswith("_") and top not in {"sys", "builtins"}:
+        if top not in ALLOWED_MODULES and not top.startswith("_"):
             del sys.modules[name]
+
+
+def use_memory_importers(*finders: Any) -> None:
+    """Import only from these finders and from the allowed modules that are loaded already."""
     sys.meta_path[:] = [*finders, RefusingFinder()]
     sys.path[:] = []
     sys.path_hooks[:] = []

@@ -20,7 +20,7 @@ from typing import NoReturn
 from aex_outcomes.confinement.lockdown import exit_with_parent, measure_address_space
 from aex_outcomes.confinement.seccomp import PROCESSORS, install_program
 from aex_outcomes.confinement.seccomp_computing import build_computing_filter
-from aex_outcomes.testing.allowed_modules import import_allowed_modules
+from aex_outcomes.testing.allowed_modules import import_allowed_modules, remove_other_modules
 from aex_outcomes.testing.candidate import run_candidate, run_program
 from aex_outcomes.testing.tester import run_tester
 
@@ -48,6 +48,7 @@ def main(descriptor: int, parent_pid: int) -> None:
     exit_with_parent(parent_pid)
     sys.setrecursionlimit(sys.getrecursionlimit() + 50)  # the frames of our own functions
     import_allowed_modules()
+    remove_other_modules()
     gc.collect()
     gc.freeze()  # the forked processes share these objects' memory as long as no collection visits them
     control = socket.socket(fileno=descriptor)
