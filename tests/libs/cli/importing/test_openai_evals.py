@@ -51,6 +51,12 @@ def test_agents_read_no_field_that_a_grader_reads(tmp_path: Path) -> None:
     assert work["input"] == {"item": {"other": 2}}
 
 
+def test_agents_read_nothing_if_code_may_read_every_field(tmp_path: Path) -> None:
+    code = {**CODE, "source": "def grade(sample, item):\n    return float('A' in item.values())\n"}
+    [work], _ = import_eval(eval_of({**EXACT, "reference": "A"}, code), {"other": 2}, folder=tmp_path)
+    assert "input" not in work
+
+
 def test_agents_read_the_fields_that_the_user_names() -> None:
     document, row = (
         InputDocument("eval.json", eval_of(EXACT, MODEL)),

@@ -1,13 +1,14 @@
 """Import of an OpenAI eval, or of a grader of its fine-tuning API, with the rows of its data."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aex_cli.importing.checks import Group, Item, NotTranslatable
 from aex_cli.importing.listing import Import, ImportedWork, UntranslatedList
 from aex_cli.importing.openai_graders import NEEDED, translate_grader
 from aex_cli.importing.rows import DataRow
-from aex_cli.importing.templates import parse_template, variables_in
+from aex_cli.importing.sandbox_code import find_item_keys
+from aex_cli.importing.templates import Variable, parse_template, variables_in
 from aex_cli.offline.documents import BadFile, InputDocument
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.json_values import join_pointer
@@ -32,7 +33,7 @@ def import_openai_eval(
     graders = dict(_find_graders(document))
     _check_shapes(document, graders)
     name = str((document.value.get("name") if isinstance(document.value, Mapping) else None) or "Imported eval")
-    if rows is None and _read_fields(graders.values(), ()):
+    if rows is None and _read_fields(graders.values(), {}):
         raise UserError(f"{document.name} reads items of rows", "name their file of JSON lines with --data")
     listed = UntranslatedList()
     works = []
@@ -107,28 +108,23 @@ def _get_item(row: DataRow) -> Mapping[str, Any]:
     return item if isinstance(item, Mapping) else {}
 
 
-def _read_fields(graders: Any, item: Any) -> frozenset[str]:
-    """Return the fields of the item that graders read.
-
-    They are those in templates, and those whose name occurs in the code of a Python grader.
-    """
+def _read_fields(graders: Iterable[Any], item: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of the item that graders read; all of them if code reads the item as a whole."""
     fields: set[str] = set()
-    for text in _strings(list(graders)):
-        try:
-            variables = variables_in(parse_template(text, has_statements=False))
-        except NotTranslatable:
-            variables = []
-        fields |= {each.steps[1] for each in variables if each.steps[0] == "item" and len(each.steps) > 1}
-        fields |= {field for field in item if "item" in text and field in text}
+    for each in graders:
+        if isinstance(each, Mapping) and each.get("type") == "python" and isinstance(each.get("source"), str):
+            keys = find_item_keys(each["source"])
+            fields |= item.keys() if keys is None else keys
+        elif isinstance(each, Mapping | list):
+            fields |= _read_fields(each.values() if isinstance(each, Mapping) else each, item)
+        elif isinstance(each, str):
+            fields |= {variable.steps[1] for variable in _list_variables(each) if len(variable.steps) > 1}
     return frozenset(fields)
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _strings(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
+def _list_variables(text: str) -> list[Variable]:
+    try:
+        found = variables_in(parse_template(text, has_statements=False))
+    except NotTranslatable:
+        return []
+    return [each for each in found if each.steps[0] == "item"]

@@ -90,8 +90,8 @@ def build_grade_code(source: str, item: Mapping[str, Any], threshold: float) -> 
     text.
     """
     tree = _parse(source)
-    graders = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "grade"]
-    if not graders or len(graders[0].args.args) != len(("sample", "item")):
+    graders = _find_grade_functions(tree)
+    if not graders:
         raise NotTranslatable("code", "the code has no plain function grade(sample, item)")
     if any(isinstance(each, ast.Name) and each.id == "evaluate" for each in ast.walk(tree)) or any(
         isinstance(each, ast.FunctionDef) and each.name == "evaluate" for each in ast.walk(tree)
@@ -101,6 +101,23 @@ def build_grade_code(source: str, item: Mapping[str, Any], threshold: float) -> 
     without_text = "0.0" if threshold > 0 else repr(threshold - 1)
     call = f'float(grade({{"output_text": text}}, {dict(item)!r}))'
     return _require_supported(f"{source.rstrip()}\n\n{_READ_TEXT.format(result=call, without_text=without_text)}")
+
+
+def find_item_keys(source: str) -> frozenset[str] | None:
+    """Return the keys of the item that a function `grade(sample, item)` reads; None if it may read all."""
+    try:
+        graders = _find_grade_functions(_parse(source))
+    except NotTranslatable:
+        return None
+    if not graders:
+        return None
+    keys, is_complete = _find_keys(graders[0], graders[0].args.args[1].arg)
+    return keys if is_complete else None
+
+
+def _find_grade_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "grade"]
+    return [each for each in functions if len(each.args.args) == len(("sample", "item"))]
 
 
 def build_assertion_code(value: str, variables: Mapping[str, Any], threshold: float | None, *, negated: bool) -> str:
@@ -160,10 +177,16 @@ def _require_supported(code: str) -> str:
 
 def _require_keys(function: ast.FunctionDef, name: str, keys: set[str], what: str) -> None:
     """Raise `NotTranslatable` unless the function uses `name` only with these constant keys."""
+    read, is_complete = _find_keys(function, name)
+    if not is_complete or read - keys:
+        raise NotTranslatable("code", f"the code reads more of {what} than {', '.join(sorted(keys))}")
+
+
+def _find_keys(function: ast.FunctionDef, name: str) -> tuple[frozenset[str], bool]:
+    """Return the constant keys with which a function reads `name`, and whether it uses it in no other way."""
     read = list(_constant_reads(function, name))
     used = sum(isinstance(each, ast.Name) and each.id == name for each in ast.walk(function))
-    if used != len(read) or set(read) - keys:
-        raise NotTranslatable("code", f"the code reads more of {what} than {', '.join(sorted(keys))}")
+    return frozenset(read), used == len(read)
 
 
 def _constant_reads(function: ast.FunctionDef, name: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ def test_rows_are_tests(tmp_path: Path) -> None:
     )
     works, untranslated = import_config({"prompts": ["{{task}}!"], "tests": []}, tmp_path, read_csv_tests(file))
     assert [(each["title"], each["input"]) for each in works] == [
-        ("first", {"prompt": "a, b!"}), ("Imported promptfoo eval, test 2", {"prompt": "c!"}),
+        ("Imported promptfoo eval, test 1", {"prompt": "a, b!"}), ("Imported promptfoo eval, test 2", {"prompt": "c!"}),
     ]  # fmt: skip
     assert [(each["path"], each["kind"]) for each in untranslated] == [("tests.yaml#/0/assert/1", "needs_model")]
 

@@ -45,12 +45,16 @@ async def test_groups_and_thresholds_decide_as_promptfoo(
 
 
 def test_agents_read_the_filled_prompt_and_no_variable_of_an_assertion(tmp_path: Path) -> None:
-    document = config({"type": "equals", "value": "{{secret}}"}, vars={"task": "sums", "secret": "42"})
+    variables = {"task": "sums", "secret": "42"}
+    document = config({"type": "equals", "value": "{{secret}}"}, vars=variables, description="says 42")
     [work], _ = import_config(document, tmp_path)
-    assert work["input"] == {"prompt": "Do sums"}
+    assert (work["title"], work["input"]) == ("Imported promptfoo eval, test 1", {"prompt": "Do sums"})
     [work], untranslated = import_config({**document, "prompts": ["file://prompt.txt"]}, tmp_path)
     assert work["input"] == {"vars": {"task": "sums"}}
     assert kinds(untranslated) == [("/prompts/0", "file_reference")]
+    code = {"type": "python", "value": "output in context['vars'].values()"}
+    [work], _ = import_config({"prompts": [], "tests": [{"vars": variables, "assert": [A, code]}]}, tmp_path)
+    assert "input" not in work
 
 
 def test_a_prompt_with_a_variable_that_is_a_template_is_listed(tmp_path: Path) -> None:

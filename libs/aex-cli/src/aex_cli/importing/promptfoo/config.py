@@ -28,7 +28,6 @@ class TestCase:
 
     path: str
     """JSON pointer to the test."""
-    description: str
     variables: Mapping[str, Any]
     assertions: tuple[tuple[str, Any], ...]
     """Assertions with their JSON pointers, those of `defaultTest` first."""
@@ -139,10 +138,9 @@ def _build_cases(
     inherited = [] if options.get("disableDefaultAsserts") else _list_assertions("/defaultTest", default, problems)
     assertions = [*inherited, *_list_assertions(path, test, problems)]
     threshold = test.get("threshold", default.get("threshold"))
-    description = str(test.get("description") or "")
     followed = tuple((where, _follow(assertion, config)) for where, assertion in assertions)
     return [
-        TestCase(path, description, each, followed, threshold, options)
+        TestCase(path, each, followed, threshold, options)
         for each in _combine(variables, expand=not options.get("disableVarExpansion"))
     ]
 

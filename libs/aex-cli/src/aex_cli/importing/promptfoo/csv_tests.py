@@ -56,11 +56,11 @@ def _build_test(path: Path, number: int, row: Mapping[str | None, Any]) -> dict[
             test["assert"] += [parse_assertion(value)] if value.strip() else []
         elif name in {"__prefix", "__suffix"}:
             test["options"][name.removeprefix("__")] = value
-        elif name == "__description":
-            test["description"] = value
         elif name == "__threshold":
             test |= {"threshold": _parse_threshold(value)} if value.strip() else {}
-        elif name.startswith("__") and not name.startswith(("__metadata:", "__metric", "__providerOutput")):
+        elif name.startswith("__") and not name.startswith(
+            ("__description", "__metadata:", "__metric", "__providerOutput")
+        ):
             raise UserError(f"{path} has the column {name}, which CSV import does not know", "write the tests as YAML")
         elif not name.startswith("__"):
             test["vars"][name] = value

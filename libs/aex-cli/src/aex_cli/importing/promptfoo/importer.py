@@ -26,7 +26,7 @@ def import_promptfoo(document: InputDocument, tests: InputDocument | None, progr
     for index, case in enumerate(config.cases):
         group = _translate_case(case, listed)
         if group is not None:
-            title = case.description or f"{config.name}, test {index + 1}"
+            title = f"{config.name}, test {index + 1}"  # a test's description may tell the answer
             works.append(ImportedWork(title, _build_input(prompts, case, listed), group, case.path, 0))
         progress("translating", index + 1, len(config.cases))
     if not config.cases and not listed.entries(0):
@@ -115,6 +115,6 @@ def _build_input(prompts: Prompts, case: TestCase, listed: UntranslatedList) -> 
 
 
 def _read_by_assertions(case: TestCase) -> set[str]:
-    """Return the variables whose name occurs in an assertion."""
+    """Return the variables whose name occurs in an assertion; all of them if code reads its context."""
     text = repr([assertion for _, assertion in case.assertions])
-    return {name for name in case.variables if name in text}
+    return {name for name in case.variables if name in text or "context" in text}
