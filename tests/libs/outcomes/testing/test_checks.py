@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from aex_models.hidden_tests import HiddenTests
+from aex_outcomes.extractors.hidden_tests import HiddenTestsExtractor
 from aex_outcomes.testing.checks import TestLimits, check_hidden_tests, find_file_problem
 
 GOOD = "import math\nfrom solution import f\ndef test_f(): assert f() == 1\n"
@@ -70,6 +71,15 @@ def test_a_limit_above_that_of_the_installation_is_refused() -> None:
     found = problems(TestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_001, total_ms=5_001, memory_mb=101)
     assert found == [(f"/tests/{key}", "limit_exceeded") for key in ("timeout_ms", "total_ms", "memory_mb")]
     assert problems(TestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_000, total_ms=5_000, memory_mb=100) == []
+
+
+def test_mistakes_are_found_beside_fields_of_a_wrong_shape() -> None:
+    raw = {"style": "function", "files": {"a.py": "def", "b.py": "import numpy"}, "timeout_ms": "5", "extra": 1}
+    found = HiddenTestsExtractor().check_evaluation({"tests": raw})
+    assert [(each.path, each.code) for each in found] == [
+        ("/tests/files/a.py", "syntax_error"),
+        ("/tests/files/b.py", "module_not_allowed"),
+    ]
 
 
 def test_all_mistakes_are_reported_at_once() -> None:

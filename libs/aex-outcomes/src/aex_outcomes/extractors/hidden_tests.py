@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from aex_models.catalog import Cost, Direction, MetricEntry
-from aex_models.hidden_tests import HiddenTests
+from aex_models.hidden_tests import HiddenTests, HiddenTestStyle
 from aex_models.thresholds import MetricType
 from aex_models.work import LintWarning, Problem
 from aex_outcomes.extractors.protocol import AgentFault, Detailed, Metrics, PlatformFault
@@ -89,11 +89,14 @@ class HiddenTestsExtractor:
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield the problems of test files, cases, reference and limits."""
-        try:
-            tests = HiddenTests.model_validate(evaluation.get(TESTS))
-        except ValidationError:  # absent, or a problem of shape, which is reported elsewhere
+        raw = evaluation.get(TESTS)
+        if not isinstance(raw, Mapping):  # absent, or a problem of shape, which is reported elsewhere
             return
-        yield from check_hidden_tests(tests.model_dump(mode="json"), self.limits)
+        invalid = _invalid_fields(raw)
+        valid = {key: value for key, value in raw.items() if key not in invalid}
+        tests = HiddenTests.model_validate({"style": HiddenTestStyle.FUNCTIONS, **valid})
+        has_tests = not invalid & {"style", "files", "cases"}
+        yield from check_hidden_tests(tests.model_dump(mode="json"), self.limits, has_tests=has_tests)
 
     def max_seconds(self, task_input: Mapping[str, Any], metrics: frozenset[str] | None) -> float:
         """Return the time limit of all tests in seconds; 0 without tests."""
@@ -112,6 +115,15 @@ class HiddenTestsExtractor:
             return ()
         tests = HiddenTests.model_validate(evaluation[TESTS])
         return await try_hidden_tests(tests.model_dump(mode="json"), self.runner)
+
+
+def _invalid_fields(raw: Mapping[str, Any]) -> set[str]:
+    """Return the fields of `HiddenTests` that are unknown, missing or of a wrong shape."""
+    try:
+        HiddenTests.model_validate(raw)
+    except ValidationError as error:
+        return {str(each["loc"][0]) for each in error.errors(include_url=False)}
+    return set()
 
 
 def read_program(output: Any, tests: HiddenTests) -> dict[str, str] | None:

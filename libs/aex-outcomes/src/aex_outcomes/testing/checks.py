@@ -34,13 +34,14 @@ class TestLimits:
         return 5 * self.timeout_ms
 
 
-def check_hidden_tests(tests: Mapping[str, Any], limits: TestLimits) -> list[Problem]:
+def check_hidden_tests(tests: Mapping[str, Any], limits: TestLimits, *, has_tests: bool = True) -> list[Problem]:
     """Return the problems of hidden tests, at most 50, with paths that begin with `/tests`.
 
-    `tests`: the JSON of `HiddenTests`.
+    `tests`: the JSON of `HiddenTests`. Without `has_tests` their number is not checked. Files above the limit of their
+    size are not parsed.
     """
-    found = [*_platform_problems(), *_limit_problems(tests, limits), *_size_problems(tests)]
-    found += [] if found else _content_problems(tests)
+    found, too_large = [*_platform_problems(), *_limit_problems(tests, limits)], list(_size_problems(tests))
+    found += too_large or _content_problems(tests, has_tests=has_tests)
     return [Problem(path=path, code=code, message=message) for path, code, message in found[:_MAX_PROBLEMS]]
 
 
@@ -87,7 +88,7 @@ def _size_problems(tests: Mapping[str, Any]) -> Iterator[_Finding]:
         yield "/tests/cases", "tests_too_large", f"The cases have {size} bytes; the limit is {MAX_BYTES}"
 
 
-def _content_problems(tests: Mapping[str, Any]) -> Iterator[_Finding]:
+def _content_problems(tests: Mapping[str, Any], *, has_tests: bool) -> Iterator[_Finding]:
     trees = {key: dict[str, ast.Module]() for key in ("files", "reference")}
     for key, parsed in trees.items():
         yield from _parse_files(tests[key] or {}, key, parsed)
@@ -96,7 +97,8 @@ def _content_problems(tests: Mapping[str, Any]) -> Iterator[_Finding]:
     for key, parsed in trees.items():
         for path, tree in parsed.items():
             yield from _import_problems(tree, join_pointer("tests", key, path), own)
-    yield from _count_problems(tests, trees["files"])
+    if has_tests:
+        yield from _count_problems(tests, trees["files"])
 
 
 def _parse_files(files: Mapping[str, str], key: str, parsed: dict[str, ast.Module]) -> Iterator[_Finding]:
