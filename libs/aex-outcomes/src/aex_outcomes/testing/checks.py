@@ -151,7 +151,7 @@ def _count_problems(tests: Mapping[str, Any], trees: Mapping[str, ast.Module]) -
     for path, tree in trees.items() if not is_io else ():
         for line, name in find_async_tests(tree):
             yield join_pointer("tests", "files", path), "async_test", f"Line {line}: {name} is asynchronous"
-    count, pointer = len(find_tests(tests)), "/tests/cases" if is_io else "/tests/files"
+    count, pointer = len(find_tests(tests, trees)), "/tests/cases" if is_io else "/tests/files"
     unparsed = [path for path in tests["files"] or () if path.endswith(".py") and path not in trees]
     if count == 0 and not unparsed:
         expected = "cases" if is_io else f"tests of the style {tests['style']} in files"
