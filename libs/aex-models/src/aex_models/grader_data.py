@@ -1,13 +1,25 @@
 """Evaluation data of single graders: expected answers, records, rankings, targets and queries."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictFloat, StrictInt
 
-JsonPointer = Annotated[str, Field(max_length=1_000, pattern=r"^(?:/(?:[^/~]|~[01])*)*$")]
+_POINTER = r"^(?:/(?:[^/~]|~[01])*)*$"
+
+
+def _require_pointer(text: str) -> str:
+    if re.fullmatch(_POINTER, text) is None:
+        raise PydanticCustomError("invalid_pointer", "Expected a JSON pointer, such as /name or /lines/0/total")
+    return text
+
+
+JsonPointer = Annotated[
+    str, Field(max_length=1_000, json_schema_extra={"pattern": _POINTER}), AfterValidator(_require_pointer)
+]
 """A JSON pointer (RFC 6901): empty for the whole output, or segments that each begin with a slash."""
 Number = StrictInt | StrictFloat
 NotNegative = Annotated[Number, Field(ge=0)]

@@ -63,6 +63,7 @@ def test_all_problems_of_a_work_come_at_once_without_quotations() -> None:
         "items": [{"id": 1, "day": "hush"}, {"id": 1.0}, 5],
         "fields": {
             "/id": "exact", "/day": {"date": ["%q"]}, "/x": "fuzy", "/y": {"fuzzy": 2}, "/z": {"number": {"abs": -1}},
+            "name": "exact",
         },
         "key": ["/id", "/x"],
     }  # fmt: skip
@@ -79,6 +80,7 @@ def test_all_problems_of_a_work_come_at_once_without_quotations() -> None:
         ("/named/lines/records/items", "too_short"),
         ("/ranking/k", "greater_than_equal"),
         ("/ranking/relevance", "nothing_relevant"),
+        ("/records/fields/name", "invalid_pointer"),
         ("/records/fields/~1day/date/0", "invalid_format"),
         ("/records/fields/~1x", "invalid_comparator"),
         ("/records/fields/~1y/fuzzy", "less_than_equal"),

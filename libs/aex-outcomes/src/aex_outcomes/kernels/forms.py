@@ -15,7 +15,7 @@ from aex_outcomes.kernels.normalization import NormalizedTooLong, normalize
 
 _MAX_NORMALIZED = 5_000_000
 """Maximum code points of a text after normalisation."""
-_NS_PER_BYTE, _NS_PER_TEXT, _NS_PER_CHARACTER = 100, 2_000, 100
+_NS_PER_BYTE, _NS_PER_VALUE, _NS_PER_CHARACTER = 100, 2_000, 100
 _NS_PER_ELEMENT, _NS_PER_FORMAT = 1_000, 12_000
 """Nanoseconds of conversions, measured with CPython 3.11 and rounded up."""
 
@@ -59,7 +59,7 @@ def to_exact_form(budget: TimeBudget, value: Any) -> Form:
         form = canonical_bytes(value)
     except NotCanonical:
         return Incomparable()
-    budget.spend(_NS_PER_BYTE * len(form))
+    budget.spend(_NS_PER_VALUE + _NS_PER_BYTE * len(form))
     return form
 
 
@@ -72,7 +72,7 @@ def to_case_folded_form(budget: TimeBudget, value: Any) -> Form:
         return to_exact_form(budget, value)
     if value.isascii():
         return value.lower()
-    budget.spend(_NS_PER_TEXT + _NS_PER_CHARACTER * len(value))
+    budget.spend(_NS_PER_VALUE + _NS_PER_CHARACTER * len(value))
     try:
         form = normalize(value, _MAX_NORMALIZED)
     except NormalizedTooLong as error:
@@ -102,6 +102,6 @@ class DateForms:
             return Incomparable()
         if value not in self.parsed:
             self.parsed[value], tried = parse_date(value, self.formats)
-            self.budget.spend(_NS_PER_TEXT + _NS_PER_FORMAT * tried)
+            self.budget.spend(_NS_PER_VALUE + _NS_PER_FORMAT * tried)
         moment = self.parsed[value]
         return Incomparable() if moment is None else moment
