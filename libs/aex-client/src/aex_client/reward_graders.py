@@ -11,8 +11,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol
 
-import structlog
-
 from aex_client.client import AexClient
 from aex_client.errors import InvalidRequest, ProblemError, Unavailable
 from aex_client.views import VerificationView
@@ -34,7 +32,6 @@ _MEASURING = "rapidfuzz"
 """Package of the extra `measuring` of aex-outcomes, without which the engine measures nothing."""
 _SIZE = min(os.cpu_count() or 1, 8)
 """Number of confined workers."""
-_log = structlog.get_logger(__name__)
 
 
 class OutputGrader(Protocol):
@@ -152,8 +149,6 @@ class WorkerThread:
         if not self._is_started:
             await self._stack.enter_async_context(self._grader)
             self._is_started = True
-            if missing := self._grader.missing_confinement:
-                _log.warning("confinement_degraded", missing=missing)
         return await asyncio.gather(*map(self._grade_alone, trials))
 
     async def _grade_alone(self, trial: VerifyRequest) -> Graded:

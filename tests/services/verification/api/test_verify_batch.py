@@ -7,11 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from aex_models.batch import MAX_BATCH_BYTES, MAX_OUTPUTS
 from aex_verification.api.verify_batch import MAX_BATCHES, MAX_BATCHES_PER_CONSUMER
 from aex_verification.handlers.verify_batch import check_batch, verify_batch
 from aex_verification.ports import Grade, GradeRequest
+from tests.libs.client.platform import served
 from tests.libs.runtime.http.sample import until
 from tests.parts.verification import EngineGrader, VerificationBench
 from tests.services.verification.api.test_contracts import counter
@@ -214,6 +216,41 @@ async def test_closed_batch_stops_its_work_and_few_outputs_are_in_progress() -> 
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
     assert (grader.outputs, grader.cancelled) == (96, 3)
+
+
+class GraderOfTheFirst(GraderThatWaits):
+    """Grader that grades the first group of outputs, and waits with the others."""
+
+    async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade]:
+        if not self.outputs:
+            self.outputs += len(requests)
+            return [Grade(None, error="PoolBusy")] * len(requests)
+        return await super().grade_together(requests)
+
+
+async def test_reader_that_disconnects_stops_the_work_and_frees_its_slot() -> None:
+    bench, grader = VerificationBench(), GraderOfTheFirst()
+    bench.rewire(replace(bench.deps, grader=grader))
+    headers = {"Authorization": "Bearer consumer:acme", "Content-Type": NDJSON}
+    with served(Application(bench)) as url:
+        async with httpx.AsyncClient(base_url=url, headers=headers) as client:
+            body = lines_of(COMMON, *[{"output": 1}] * 500)
+            for _ in range(MAX_BATCHES_PER_CONSUMER + 1):
+                grader.outputs = grader.cancelled = 0
+                async with client.stream("POST", "/v1/verify/batch", content=body) as answer:
+                    assert json.loads(await anext(answer.aiter_lines()))["index"] == 0
+                    await until(lambda: grader.outputs == 128)
+                await until(lambda: grader.cancelled == 3)
+
+
+class Application:
+    """The application of a bench, to be served on a port."""
+
+    def __init__(self, bench: VerificationBench) -> None:
+        self._bench = bench
+
+    def app(self) -> Starlette:
+        return application(self._bench)
 
 
 class FragileGrader(EngineGrader):
