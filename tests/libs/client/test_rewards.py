@@ -108,6 +108,13 @@ def test_invalid_column_raises_its_pointers_and_an_output_that_json_cannot_carry
         assert reward(["p"] * 2, ["a \ud800", "a"], reference=["a", "a"]) == [None, 1.0]
 
 
+def test_text_that_makes_no_output_meets_no_criterion() -> None:
+    exact = {"metric": "has_required_fields", "metric_type": "boolean", "comparison": "eq", "threshold": True}
+    shared: dict[str, Any] = {"evaluation": {"required_fields": ["a"]}, "build_output": json.loads}
+    with reward_of("offline", {"criteria": [exact]}, **shared) as reward:
+        assert reward(["p"] * 3, ['{"a": 1}', "{}", "no JSON"]) == [1.0, 0.0, 0.0]
+
+
 def test_slow_metrics_run_in_workers_that_stay_alive() -> None:
     code = "def evaluate(input, output, metadata):\n    return len(output['text'])\n"
     own = {"metric": "custom.length", "metric_type": "custom", "comparison": "gte", "threshold": 2}

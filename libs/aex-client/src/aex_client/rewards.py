@@ -47,8 +47,9 @@ class OutcomeReward:
         """Check the arguments. Raises `ValueError` for an unknown score and for invalid criteria.
 
         `score`: `weighted_score`, `success` (1 or 0), or the metric of a criterion, whose value is the reward. `input`,
-        `evaluation`: what all completions share. `build_output`: makes the output of a completion's text. `config`: an
-        `outcome-verification.yaml` for grading without a client. Without a client, problems of criteria and shared data
+        `evaluation`: what all completions share. `build_output`: makes the output of a completion's text; where it
+        raises `ValueError`, as `json.loads` does, the output is None. `config`: an `outcome-verification.yaml` for
+        grading without a client. Without a client, problems of criteria and shared data
         raise `InvalidRequest` here; with one, the first call raises them.
         """
         parsed = SuccessCriteria.model_validate(criteria)
@@ -71,16 +72,20 @@ class OutcomeReward:
 
         A conversational completion counts by its last message of the assistant. A column named like a key of evaluation
         data, such as `reference`, has one value for each completion. It replaces the shared one, unless it is None.
-        Other columns are ignored. Raises `ValueError` for a column of another length, and the
-        problem of an output that a column makes invalid.
+        Other columns are ignored. Raises `ValueError` for a column of another length, and the problem of an output that
+        a column makes invalid.
         """
         del prompts
-        own = {name: _require_column(name, values, len(completions)) for name, values in columns.items()
-               if name in EVALUATION_KEYS}  # fmt: skip
+        number_of_rows = len(completions)
+        own = {
+            name: _require_column(name, values, number_of_rows)
+            for name, values in columns.items()
+            if name in EVALUATION_KEYS
+        }
         outputs = [
             BatchOutput(
                 id=number,
-                output=self._build_output(read_completion_text(completion)),
+                output=self._make_output(completion),
                 evaluation={name: values[number] for name, values in own.items() if values[number] is not None},
             )
             for number, completion in enumerate(completions)
@@ -90,6 +95,12 @@ class OutcomeReward:
     def close(self) -> None:
         """End the workers that were started. A client stays open."""
         self._grader.close()
+
+    def _make_output(self, completion: Completion) -> Any:
+        try:
+            return self._build_output(read_completion_text(completion))
+        except ValueError:
+            return None
 
     def _to_reward(self, number: int, graded: Graded) -> float | None:
         if isinstance(graded, ProblemError):

@@ -39,14 +39,16 @@ _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": f"First a line with the members of `VerifyRequest` but `output` and `science`, then up to "
-        f"{MAX_OUTPUTS:,} lines of `BatchOutput`; {MAX_BATCH_BYTES // 1_000_000} MB in all.",
+        f"{MAX_OUTPUTS:,} lines `{{id?, output, execution_metadata?, evaluation?}}`. An `id` is a text of at most 200 "
+        f"characters or an integer. {MAX_BATCH_BYTES // 1_000_000} MB in all.",
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": f"{_FIRST}\n{_OUTPUTS}"}},
     }
 }
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A line for each output in their order, `{index, id, result}` with a `VerificationResult` or "
-        "`{index, id, problem}` with a problem document, and the last line: `{summary}`",
+        "`{index, id, problem}` with a problem document, `index` from 0. The last line is `{summary}`: `outputs`, "
+        "`passed`, `rejected`, `indeterminate`, `problems`, `pass_rate`, `mean_weighted_score`, `criteria`",
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
     }
 }
