@@ -20,9 +20,9 @@ MAX_SEARCHED = 1_000_000
 """Maximum code points of the work's input that are searched for references."""
 MAX_TEXT = 200_000
 """Maximum code points of the text that governance gets; its rules on similarity need no more."""
-_TEXT_KEYS = frozenset({"reference", "required_keywords"})
-_LABEL_KEYS = frozenset({"ground_truth"})
-_OTHER_KEYS = frozenset({"custom_metrics"})
+_TEXT_KEYS = frozenset({"reference", "required_keywords", "numeric", "choice"})
+_LABEL_KEYS = frozenset({"ground_truth", "targets"})
+_OTHER_KEYS = frozenset({"custom_metrics", "records", "ranking", "sql", "tests", "named"})
 _MIN_SIMILARITY = 0.3
 """Minimum similarity for which the secret references are determined; copies have far more."""
 _Run = tuple[str, ...]
