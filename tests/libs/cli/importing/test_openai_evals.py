@@ -51,6 +51,13 @@ def test_agents_read_no_field_that_a_grader_reads(tmp_path: Path) -> None:
     assert work["input"] == {"item": {"other": 2}}
 
 
+@pytest.mark.parametrize("reference", ["{{item.label | upper}}", "{{item}}", "{{ item.label"])
+def test_agents_read_no_field_of_a_template_that_is_not_translated(reference: str, tmp_path: Path) -> None:
+    unread = {**EXACT, "reference": reference}
+    [work], _ = import_eval(eval_of({**EXACT, "reference": "A"}, unread), {"label": "A"}, folder=tmp_path)
+    assert "input" not in work
+
+
 def test_agents_read_nothing_if_code_may_read_every_field(tmp_path: Path) -> None:
     code = {**CODE, "source": "def grade(sample, item):\n    return float('A' in item.values())\n"}
     [work], _ = import_eval(eval_of({**EXACT, "reference": "A"}, code), {"other": 2}, folder=tmp_path)

@@ -8,7 +8,7 @@ from aex_cli.importing.listing import Import, ImportedWork, UntranslatedList
 from aex_cli.importing.openai_graders import NEEDED, translate_grader
 from aex_cli.importing.rows import DataRow
 from aex_cli.importing.sandbox_code import find_item_keys
-from aex_cli.importing.templates import Variable, parse_template, variables_in
+from aex_cli.importing.templates import parse_template, variables_in
 from aex_cli.offline.documents import BadFile, InputDocument
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.json_values import join_pointer
@@ -109,7 +109,7 @@ def _get_item(row: DataRow) -> Mapping[str, Any]:
 
 
 def _read_fields(graders: Iterable[Any], item: Mapping[str, Any]) -> frozenset[str]:
-    """Return the fields of the item that graders read; all of them if code reads the item as a whole."""
+    """Return the fields of the item that graders read; all of them if a grader reads the item as a whole."""
     fields: set[str] = set()
     for each in graders:
         if isinstance(each, Mapping) and each.get("type") == "python" and isinstance(each.get("source"), str):
@@ -118,13 +118,16 @@ def _read_fields(graders: Iterable[Any], item: Mapping[str, Any]) -> frozenset[s
         elif isinstance(each, Mapping | list):
             fields |= _read_fields(each.values() if isinstance(each, Mapping) else each, item)
         elif isinstance(each, str):
-            fields |= {variable.steps[1] for variable in _list_variables(each) if len(variable.steps) > 1}
+            fields |= _read_fields_of_text(each, item)
     return frozenset(fields)
 
 
-def _list_variables(text: str) -> list[Variable]:
+def _read_fields_of_text(text: str, item: Mapping[str, Any]) -> set[str]:
+    """Return the fields in a template; of one that cannot be parsed, all whose name occurs in it."""
     try:
-        found = variables_in(parse_template(text, has_statements=False))
+        found = [each.steps for each in variables_in(parse_template(text, has_statements=False))]
     except NotTranslatable:
-        return []
-    return [each for each in found if each.steps[0] == "item"]
+        return {field for field in item if field in text}
+    if ("item",) in found:
+        return set(item)
+    return {steps[1] for steps in found if steps[0] == "item" and len(steps) > 1}

@@ -1,4 +1,4 @@
-"""Weights and minimum of criteria, so that they decide as the imported groups of graders do."""
+"""Weights and minimum of criteria that decide as imported groups of graders do."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -38,8 +38,8 @@ class Weighting:
 def weigh(group: Group, max_criteria: int) -> Weighting:
     """Return the weighting that decides as the group does for every combination of met checks.
 
-    `max_criteria`: most checks that are possible. Raises `NotTranslatable` if there are more, or if no weighting
-    decides alike.
+    `max_criteria`: maximum of checks. Raises `NotTranslatable` if there are more, or if no weighting decides in the
+    same way.
     """
     count = sum(1 for _ in group.checks())
     if count > max_criteria:

@@ -15,7 +15,6 @@ DESCRIPTION = 'Deliver an object with the answer as its text: {"text": "…"}.'
 _TITLE_CHARS = 200
 _NAME_CHARS = 40
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
-_CUSTOM = "custom"
 
 
 def build_work_body(
