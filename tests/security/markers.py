@@ -18,6 +18,14 @@ MARKS: Mapping[str, str] = {
     "schema number": "918273645019",
     "field": "zqxfieldbird",
     "expected outcome": "zqxoutcomebird",
+    "target": "648201759333",
+    "unit": "zqxunitbird",
+    "option": "zqxoptionbird",
+    "record": "zqxrecordbird",
+    "ranked id": "zqxrankedbird",
+    "table": "zqxtablebird",
+    "table cell": "zqxtablecellbird",
+    "named reference": "zqxnamedbird",
 }
 """A canary for each kind of evaluation data."""
 
@@ -36,6 +44,19 @@ EVALUATION: Mapping[str, Any] = {
         "properties": {MARKS["schema property"]: {"maximum": int(MARKS["schema number"])}},
     },
     "required_fields": ["text", MARKS["field"]],
+    "numeric": {"value": int(MARKS["target"]), "units": [MARKS["unit"]]},
+    "choice": {"correct": "A", "options": {"A": MARKS["option"]}},
+    "records": {"items": [{"name": MARKS["record"]}], "fields": {"/name": "exact"}},
+    "ranking": {"relevance": {MARKS["ranked id"]: 1}},
+    "targets": [int(MARKS["target"])],
+    "sql": {
+        "tables": {MARKS["table"]: {"columns": {"a": "VARCHAR"}, "rows": [[MARKS["table cell"]]]}},
+        "expected": {"columns": ["a"], "rows": [[MARKS["table cell"]]]},
+    },
+    "named": {
+        "votes": {"targets": [int(MARKS["target"])], "at": "/counts"},
+        "title": {"reference": MARKS["named reference"], "at": "/title"},
+    },
 }
 SCIENCE: Mapping[str, Any] = {
     "question": "What was decided?",
@@ -73,6 +94,7 @@ CRITERIA: Mapping[str, Any] = {
             ("matches_schema", "matches_schema", "eq", True),
             ("has_required_fields", "boolean", "eq", True),
             ("word_count", "count", "gte", 4),
+            ("mae.votes", "numeric", "gte", 0),
         )
     ],
 }

@@ -13,7 +13,10 @@ from tests.e2e.parties import Caller, Parties, caller, fresh, parties_of
 from tests.e2e.science import upload
 from tests.security.markers import CLAIMED, CRITERIA, DATA, EVALUATION, PREDICTIONS, SCIENCE
 
-DECENT: dict[str, Any] = {"output": {"text": GOOD, "predictions": PREDICTIONS}, "claimed_values": CLAIMED}
+DECENT: dict[str, Any] = {
+    "output": {"text": GOOD, "predictions": PREDICTIONS, "counts": [7]},
+    "claimed_values": CLAIMED,
+}
 DEFICIENT: dict[str, Any] = {
     "output": {"text": f"{POOR} on the budget of the town", "predictions": PREDICTIONS[:2]},
     "claimed_values": CLAIMED,
