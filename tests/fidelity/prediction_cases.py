@@ -106,7 +106,7 @@ def _draw_distributions(source: random.Random, true: Sequence[Label], labels: Se
 
 
 def _round(row: Sequence[float]) -> list[float]:
-    tenths = [round(10 * each) for each in row]
+    tenths = [int(10 * each) for each in row]
     tenths[tenths.index(max(tenths))] += 10 - sum(tenths)
     return [each / 10 for each in tenths]
 

@@ -31,6 +31,7 @@ EVALUATION: dict[str, Any] = {
         "key": ["/id"],
     },
     "ranking": {"relevance": {"a": 2, "b": 0}, "k": 5},
+    "targets": [1, {"value": 2.5, "id": 2}],
     "custom_metrics": [{"name": "style", "code": CODE}],
 }
 
