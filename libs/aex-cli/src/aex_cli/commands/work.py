@@ -48,7 +48,7 @@ class WorkFile:
 
 @app.command(epilog="Example: `aex work publish imported/works.jsonl --consumer acme`")
 def publish(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Works, or JSON lines of works (*.jsonl).")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Works, or JSON lines of works (*.jsonl).")],
     consumer: Annotated[
         str | None, typer.Option(help="Publish as this consumer, with the key of the data directory.")
     ] = None,
