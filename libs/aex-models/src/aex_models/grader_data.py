@@ -3,10 +3,11 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from aex_models.frozen import Frozen, StrictBool, StrictFloat, StrictInt
+from aex_models.numbers import is_finite_number
 
 _POINTER = r"^(?:/(?:[^/~]|~[01])*)*$"
 
@@ -21,9 +22,30 @@ JsonPointer = Annotated[
     str, Field(max_length=1_000, json_schema_extra={"pattern": _POINTER}), AfterValidator(_require_pointer)
 ]
 """A JSON pointer (RFC 6901): empty for the whole output, or segments that each begin with a slash."""
-Number = StrictInt | StrictFloat
-NotNegative = Annotated[Number, Field(ge=0)]
+
+
+def _require_number(value: Any) -> Any:
+    if not is_finite_number(value):  # one error; a union would have one for each of its types
+        raise PydanticCustomError("number_type", "Expected a number")
+    return value
+
+
+Number = Annotated[StrictInt | StrictFloat, BeforeValidator(_require_number), WithJsonSchema({"type": "number"})]
+NotNegative = Annotated[Number, Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})]
+UnitNumber = Annotated[Number, Field(ge=0, le=1), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
+"""A number from 0 to 1."""
 Label = Annotated[str, Field(min_length=1, max_length=500)]
+_LABEL_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 500}
+LabelList = Annotated[
+    list[Label],
+    Field(min_length=1, max_length=100),
+    BeforeValidator(lambda label: [label] if isinstance(label, str) else label),
+    WithJsonSchema(
+        {"anyOf": [_LABEL_SCHEMA, {"type": "array", "items": _LABEL_SCHEMA, "minItems": 1, "maxItems": 100}]},
+        mode="validation",
+    ),
+]
+"""Labels; a single one may stand without a list."""
 ItemId = Annotated[str, Field(min_length=1, max_length=500)] | StrictInt
 
 
@@ -45,7 +67,7 @@ class NumericAnswer(Frozen):
 class ChoiceAnswer(Frozen):
     """The correct labels of a multiple-choice question."""
 
-    correct: Label | Annotated[list[Label], Field(min_length=1, max_length=100)]
+    correct: LabelList
     """Correct label, or all of several."""
     options: Annotated[dict[Label, Label], Field(min_length=1, max_length=100)] | None = None
     """Text of each option by its label."""
@@ -79,7 +101,7 @@ class DateComparator(Frozen):
 class FuzzyComparator(Frozen):
     """A comparison of texts by their similarity."""
 
-    fuzzy: Annotated[Number, Field(ge=0, le=1)]
+    fuzzy: UnitNumber
     """Minimum similarity, from 0 to 1."""
 
 
@@ -187,7 +209,7 @@ class SqlTask(Frozen):
     """True if the order of the rows counts."""
     names: StrictBool = False
     """True if the names of the columns count."""
-    float_tol: Annotated[Number, Field(ge=0, le=1)] = 1e-9
+    float_tol: UnitNumber = 1e-9
     """Largest allowed difference of floating-point numbers, absolute and relative."""
     at: JsonPointer | None = None
     """Location of the query in the output; `/sql` by default."""
