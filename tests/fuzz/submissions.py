@@ -32,6 +32,8 @@ EVALUATION: dict[str, Any] = {
     },
     "ranking": {"relevance": {"a": 2, "b": 0}, "k": 5},
     "targets": [1, {"value": 2.5, "id": 2}],
+    "numeric": {"value": 1234, "units": ["kg"]},
+    "choice": {"correct": ["A"], "options": {"A": "cat", "B": "dog"}},
     "custom_metrics": [{"name": "style", "code": CODE}],
 }
 

@@ -205,11 +205,22 @@ EVERYTHING = [
     one("confidence", "percentage", "gte", 0),
     one("num_predictions", "count", "gte", 0),
     one("has_required_fields", "boolean", "eq", True),
+    one("has_required_fields", "percentage", "gte", 0.5),
+    one("exact_match", "boolean", "eq", True),
+    *(one(each, "percentage", "gte", 0) for each in ("answer_f1", "edit_similarity", "fuzzy_ratio", "chrf")),
+    one("numeric_match", "boolean", "eq", True),
+    one("choice_match", "boolean", "eq", True),
     one("latency_ms", "latency", "gte", 0),
     one("time_to_first_byte", "numeric", "in_range", {"min": -1e300}),
     one("processing_time", "latency", "neq", 5),
 ]  # fmt: skip
-ALL_DATA = TEXT_DATA | {"ground_truth": ["a", 1], "output_schema": {"type": "object"}, "required_fields": ["/text"]}
+ALL_DATA = TEXT_DATA | {
+    "ground_truth": ["a", 1],
+    "output_schema": {"type": "object"},
+    "required_fields": ["/text"],
+    "numeric": {"value": 5, "units": ["kg"]},
+    "choice": {"correct": "A", "options": {"A": "cat", "B": "dog"}},
+}
 
 
 def is_sound(criterion: CriterionResult) -> bool:
