@@ -136,9 +136,11 @@ def test_log_lines_stay_off_standard_output(bench: CommandBench, capsys: pytest.
 
 
 def test_missing_metric_is_explained_and_reported_metadata_count(bench: CommandBench) -> None:
-    bench.file("criteria.json", {"criteria": [*CRITERIA["criteria"], LATENCY]})
+    share = {"metric": "chrf", "metric_type": "percentage", "comparison": "gte", "threshold": 50}
+    bench.file("criteria.json", {"criteria": [*CRITERIA["criteria"], LATENCY, share]})
     bench.file("poor.json", {"output": GOOD, "execution_metadata": {}})
     _, out, err = bench.verify(output="poor.json")
+    assert "chrf: missing, the output has nothing at /text (metric_missing), needs at least 50" in out
     assert "looks like a candidate" in err[0]
     assert "rougeL: missing, the output has no text at /text (metric_missing), needs at least 0.4" in out
     assert "latency_ms: missing, the metadata lack it (metric_missing), needs at most 100" in out

@@ -90,7 +90,14 @@ async def test_another_kind_of_answer_is_the_agents_fault(answer: Any) -> None:
     found = await extract({"text": answer}, **data)
     assert {each.code for each in found.values()} == {"wrong_kind"}
     assert set(found) == set(NAMES)
-    assert "/text" in found["chrf"].message
+    assert found["chrf"].message == "expected a text as the answer"
+
+
+async def test_a_fault_does_not_quote_the_location_in_the_evaluation_data() -> None:
+    secret: dict[str, Any] = {"numeric": {"value": 1, "at": "/hidden"}, "choice": {"correct": "A", "at": "/hidden"}}
+    found = await extract({"hidden": []}, **secret)
+    assert {each.code for each in found.values()} == {"wrong_kind"}
+    assert not any("hidden" in each.message for each in found.values())
 
 
 async def test_a_number_is_no_text() -> None:

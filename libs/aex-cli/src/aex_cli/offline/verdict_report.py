@@ -28,6 +28,8 @@ CLAIM_NUMBERS = ("claimed", "recomputed", "off by")
 VERDICT_COLUMNS = ("metric", "value", "needs", "met", "must", "weight", "money", "source")
 VERDICT_NUMBERS = ("value", "weight")
 _NOTHING = "–"
+_LOCATED_DATA = frozenset({"numeric", "choice", "records", "ranking", "sql"})
+"""Keys of evaluation data that may have a location of their own."""
 _SOURCES = {Provenance.COMPUTED: "computed", Provenance.MEASURED: "measured", Provenance.SELF_REPORTED: "reported"}
 
 
@@ -139,13 +141,12 @@ def _missing_reason(result: CriterionResult, catalog: Catalog) -> str:
     if isinstance(extractor, ClassificationExtractor) and result.metric != "confidence":
         return f"the output has no list at {extractor.predictions_pointer or 'its root'}"
     if entry.at is not None:
-        return f"the output has nothing at {entry.at or 'its root'}"
+        own = ", or where the evaluation data locate it" if _LOCATED_DATA.intersection(entry.needs) else ""
+        return f"the output has nothing at {entry.at or 'its root'}{own}"
     if result.provenance is Provenance.MEASURED:
         return f"it is not measured offline: give --{result.metric.replace('_', '-')}"
     if isinstance(extractor, RecomputedStatisticsExtractor | ScienceExtractor):
         return "no value was recomputed or checked for it"
-    if (location := catalog.entry(result.metric).at) is not None:
-        return f"the output has nothing at {location or 'its root'}, or where the evaluation data locate it"
     return "the metadata lack it" if isinstance(extractor, LatencyExtractor) else "the output lacks it"
 
 

@@ -148,7 +148,7 @@ class AnswersExtractor:
         if found is MISSING:
             return None
         if not isinstance(found, str):
-            raise AgentFault("wrong_kind", f"expected {expected} at {pointer or 'the root of the output'}")
+            raise AgentFault("wrong_kind", f"expected {expected} as the answer")  # its location may be secret
         return read_text(found, "", self.max_text_length)
 
     def supported_metrics(self) -> list[str]:
