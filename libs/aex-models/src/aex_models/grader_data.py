@@ -176,9 +176,25 @@ class SqlTable(Frozen):
     """A table that the agent's query reads."""
 
     columns: Annotated[dict[Label, Label], Field(min_length=1, max_length=200)]
-    """SQL type of each column, by name and in order."""
+    """SQL type of each column by name."""
+    column_order: Annotated[list[Label], Field(max_length=200)] = []
+    """Names of the columns in the order of the values of a row; by default the order of `columns`."""
     rows: list[list[Any]] = []
     """Rows, each a list with one JSON value for each column."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_order(cls, raw: Any) -> Any:
+        # Stored JSON has sorted keys.
+        if isinstance(raw, dict) and isinstance(raw.get("columns"), dict) and not raw.get("column_order"):
+            return {**raw, "column_order": [*raw["columns"]]}
+        return raw
+
+    @model_validator(mode="after")
+    def _same_columns(self) -> "SqlTable":
+        if sorted(self.column_order) != sorted(self.columns):
+            raise PydanticCustomError("column_order", "Expected each name of `columns` once in `column_order`")
+        return self
 
 
 class SqlResult(Frozen):

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
+from aex_models.canonical import canonical_bytes
+from aex_models.grader_data import SqlTask
 from aex_outcomes.extractors.protocol import AgentFault, Detailed, MetricFault, PlatformFault
 from aex_outcomes.extractors.sql import METRIC, SqlExtractor
 from aex_outcomes.sandbox.port import SandboxUnavailable
@@ -92,6 +95,19 @@ async def test_names_count_only_where_they_are_demanded_and_in_any_case() -> Non
     assert await is_match("SELECT sum(a) FROM t", expected)
     assert not await is_match("SELECT sum(a) FROM t", expected, names=True)
     assert await is_match("SELECT sum(a) AS total FROM t", expected, names=True)
+
+
+async def test_columns_keep_their_order_when_keys_are_sorted() -> None:
+    tables = {"t": {"columns": {"b": "VARCHAR", "a": "DATE"}, "rows": [["x", "2024-01-31"]]}}
+    parsed = SqlTask.model_validate({"tables": tables, "expected": {"query": "SELECT b, a FROM t"}})
+    stored = json.loads(canonical_bytes(parsed.model_dump(mode="json", exclude_none=True)))
+    assert (await value(stored, {"sql": "SELECT 'x', DATE '2024-01-31'"})).value is True
+
+
+def test_an_order_that_is_not_that_of_the_columns_is_refused() -> None:
+    table = {"columns": {"b": "VARCHAR"}, "column_order": ["a"]}
+    with pytest.raises(ValidationError, match="column_order"):
+        SqlTask.model_validate({"tables": {"t": table}, "expected": {"rows": []}})
 
 
 async def test_the_tolerance_is_the_works() -> None:

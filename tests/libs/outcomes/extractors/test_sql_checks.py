@@ -100,6 +100,13 @@ def test_wrong_shapes_are_left_to_the_model(task: Any) -> None:
     assert list(check_sql_task(task)) == []
 
 
+def test_values_belong_to_columns_in_their_stated_order() -> None:
+    table = {"columns": {"a": "INTEGER", "b": "DATE"}, "column_order": ["b", "a"], "rows": [["2024-01-31", 1]]}
+    assert found({"t": table}) == []
+    assert len(found({"t": {**table, "column_order": ["a", "b"]}})) == 2
+    assert len(found({"t": {**table, "column_order": ["b", "c"]}})) == 2
+
+
 def test_the_number_of_problems_is_bounded() -> None:
     rows = [["canary"]] * 1_000
     assert len(found({"t": {"columns": {"a": "INTEGER"}, "rows": rows}})) == 100

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aex_models.numbers import JsonFloat
 from aex_outcomes.kernels.sql_types import ColumnType, parse_column_type
 
 
@@ -105,6 +106,11 @@ def test_any_text_is_a_type_or_none(text: str) -> None:
 def test_values_fit_their_type(text: str, good: list[Any], bad: list[Any]) -> None:
     assert [value for value in good if not fits(text, value)] == []
     assert [value for value in bad if fits(text, value)] == []
+
+
+def test_numbers_of_a_parsed_body_fit_as_plain_ones() -> None:
+    for text in ("DECIMAL(10,2)", "DOUBLE", "FLOAT"):
+        assert fits(text, JsonFloat("10.50"))
 
 
 @given(st.integers(-(2**70), 2**70), st.sampled_from(["SMALLINT", "UINTEGER", "BIGINT", "UHUGEINT"]))

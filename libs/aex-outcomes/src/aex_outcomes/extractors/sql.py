@@ -185,7 +185,10 @@ class SqlExtractor:
 
 
 def _list_tables(tables: Mapping[str, SqlTable]) -> list[QueryTable]:
-    return [QueryTable(name, table.columns, table.rows) for name, table in tables.items()]
+    return [
+        QueryTable(name, {column: table.columns[column] for column in table.column_order}, table.rows)
+        for name, table in tables.items()
+    ]
 
 
 def _fold(name: str) -> str:
@@ -193,5 +196,5 @@ def _fold(name: str) -> str:
 
 
 def _to_platform_fault(failure: QueryFailed, subject: str) -> PlatformFault:
-    detail = f" ({failure.detail})" if failure.detail else ""
+    detail = f" ({' '.join(failure.detail.split())})" if failure.detail else ""
     return PlatformFault(CUSTOM_METRIC_FAILED, f"{subject}: {_WHY[failure.fault]}{detail}")

@@ -46,12 +46,19 @@ def _list_problems(task: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _check_expected(expected, has_names=task.get("names") is True)
     for name, table in tables.items() if isinstance(tables, Mapping) else ():
         if isinstance(table, Mapping) and isinstance(table.get("columns"), Mapping):
-            yield from _check_table(join_pointer("sql", "tables", name), table["columns"], _rows(table))
+            columns = _order_columns(table["columns"], table.get("column_order"))
+            yield from _check_table(join_pointer("sql", "tables", name), columns, _rows(table))
 
 
 def _rows(mapping: Mapping[str, Any]) -> Sequence[Any]:
     rows = mapping.get("rows")
     return rows if isinstance(rows, list | tuple) else ()
+
+
+def _order_columns(columns: Mapping[Any, Any], order: Any) -> Mapping[Any, Any]:
+    """Return the columns in the order of the values of a row; a wrong order is the model's to report."""
+    is_complete = isinstance(order, list | tuple) and {*map(str, order)} == {*map(str, columns)}
+    return {name: columns[name] for name in order} if is_complete and len(order) == len(columns) else columns
 
 
 def _check_names(names: Mapping[Any, Any], path: str, kind: str) -> Iterator[Problem]:

@@ -28,7 +28,8 @@ def require_fit(fits: bool) -> None:
 
 def _to_decimal(value: Any) -> Decimal:
     """Convert a JSON number, or its text, exactly."""
-    require_fit(type(value) in {int, float, str} and (not isinstance(value, str) or bool(_NUMBER.fullmatch(value))))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    require_fit(is_number or (isinstance(value, str) and _NUMBER.fullmatch(value) is not None))
     try:
         number = Decimal(str(value))
     except InvalidOperation:
@@ -55,7 +56,7 @@ def convert_decimal(width: int, scale: int, value: Any) -> str:
 def _convert_float(greatest: float, value: Any) -> float:
     if isinstance(value, str) and value in NOT_FINITE:
         return NOT_FINITE[value]
-    require_fit(type(value) in {int, float} and abs(value) <= greatest)
+    require_fit(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= greatest)
     return float(value)
 
 
