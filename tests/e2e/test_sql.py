@@ -1,4 +1,4 @@
-"""Queries end to end: the expected one is tried before an award, agents' ones run apart, whatever is killed."""
+"""Queries end to end: the expected one is tried, agents' ones are graded once, whatever is killed."""
 
 import json
 from typing import Any
@@ -64,7 +64,6 @@ def test_an_agent_revises_its_query_until_the_result_is_right(parties: Parties) 
     assert (wrong["verdict"], wrong["counted"]) == ("rejected", True)
     hostile = judge_query(parties, contract_id, "SELECT * FROM read_csv('/etc/passwd')")
     assert hostile["verdict"] == "rejected"
-    assert "sql_failed" in json.dumps(hostile)
     assert judge_query(parties, contract_id, RIGHT)["verdict"] == "passed"
     assert amounts(until_settled(parties.finance, contract_id)["cost"]) == ("0.40", "0.20", "0.00", "0.60")
     outcome = parties.consumer.read("verification", f"/v1/outcomes/{contract_id}")
