@@ -219,10 +219,10 @@ async def test_closed_batch_stops_its_work_and_few_outputs_are_in_progress() -> 
 
 
 class GraderOfTheFirst(GraderThatWaits):
-    """Grader that grades the first group of outputs, and waits with the others."""
+    """Grader that grades the group with the output `first`, and waits with the others."""
 
     async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade]:
-        if not self.outputs:
+        if requests[0].output == "first":
             self.outputs += len(requests)
             return [Grade(None, error="PoolBusy")] * len(requests)
         return await super().grade_together(requests)
@@ -234,7 +234,7 @@ async def test_reader_that_disconnects_stops_the_work_and_frees_its_slot() -> No
     headers = {"Authorization": "Bearer consumer:acme", "Content-Type": NDJSON}
     with served(Application(bench)) as url:
         async with httpx.AsyncClient(base_url=url, headers=headers) as client:
-            body = lines_of(COMMON, *[{"output": 1}] * 500)
+            body = lines_of(COMMON, {"output": "first"}, *[{"output": "later"}] * 500)
             for _ in range(MAX_BATCHES_PER_CONSUMER + 1):
                 grader.outputs = grader.cancelled = 0
                 async with client.stream("POST", "/v1/verify/batch", content=body) as answer:
