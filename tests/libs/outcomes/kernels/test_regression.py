@@ -79,6 +79,10 @@ def test_determination_of_extreme_targets_is_not_lost_to_overflow() -> None:
     assert found == pytest.approx(0, abs=1e-12)
 
 
+def test_root_of_squared_errors_survives_their_overflow() -> None:
+    assert NumberPairs([1.2e154] * 3, [0.0] * 3).root_mean_squared_error() == pytest.approx(1.2e154)
+
+
 @pytest.mark.parametrize(
     "score",
     [
