@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from aex_outcomes.confinement import frames
+from aex_outcomes.confinement.lockdown import null_stream
 from aex_outcomes.confinement.settings import Setup
 
 _BOOT = (
@@ -204,7 +205,7 @@ def _execute(descriptor: int) -> subprocess.Popen[bytes]:
     """
     paths = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
     command = [sys.executable, "-I", "-B", "-c", _BOOT, paths, str(descriptor), str(os.getpid())]
-    stream = _null_stream()
+    stream = null_stream()
     return subprocess.Popen(  # noqa: S603 our own interpreter and code
         command,
         stdin=stream,
@@ -215,15 +216,6 @@ def _execute(descriptor: int) -> subprocess.Popen[bytes]:
         start_new_session=True,
         pass_fds=(descriptor,),
     )
-
-
-def _null_stream() -> int | None:
-    """Return `subprocess.DEVNULL`; None in a worker, which may not open it but has it as its own streams."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDWR))
-    except PermissionError:
-        return None
-    return subprocess.DEVNULL
 
 
 def _read_greeting(body: bytes) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -61,6 +62,15 @@ def poll_parent_and_exit(parent_pid: int) -> None:
     while os.getppid() == parent_pid:
         time.sleep(_WATCH_S)
     os._exit(1)
+
+
+def null_stream() -> int | None:
+    """Return `subprocess.DEVNULL`; None in a worker, which may not open it but has it as its own streams."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDWR))
+    except PermissionError:
+        return None
+    return subprocess.DEVNULL
 
 
 def measure_address_space() -> int | None:

@@ -62,7 +62,8 @@ def _allowed_by_argument(machine: str, processor: Processor) -> Iterator[Instruc
     yield from refuse_call(_IOCTL[machine], errno.ENOTTY)  # the check for a terminal, which there is none
     yield from refuse_call(numbers["clone3"], errno.ENOSYS)  # the C library uses clone, whose flags can be read
     yield from _allow_if(numbers["clone"], 0, (_ANY_BIT, _CLONE_THREAD))
-    # The C library's fstat is this call with an empty path and this flag alone.
+    # The C library's fstat is this call with an empty path and this flag alone. A filter cannot read the path:
+    # native code may so learn that a file exists, but can neither open it nor list a folder.
     yield from _allow_if(_FSTATAT[machine], 3, (_EQUAL, _AT_EMPTY_PATH))
     low, high = load_argument(2), load_argument(2, half=4)  # prlimit64: reading, without a pointer to new limits
     yield from [(_EQUAL, 0, 6, numbers["prlimit64"]), low, (_EQUAL, 0, 3, 0), high, (_EQUAL, 0, 1, 0), PASS]

@@ -103,10 +103,20 @@ def run_forked_process(command: Mapping[str, object], descriptors: Sequence[int]
         status = _PROGRAM_ERROR
     finally:
         try:
-            sys.stdout.flush()
+            flush_output()
         except BaseException:  # noqa: BLE001 the reader may have closed its end
             status = status or _PROGRAM_ERROR
         os._exit(status & 0xFF)
+
+
+def flush_output() -> None:
+    """Write what standard output holds, as Python does at its end.
+
+    The program may have replaced, closed or deleted it.
+    """
+    for stream in (getattr(sys, "stdout", None), sys.__stdout__):
+        if stream is not None and not stream.closed:
+            stream.flush()
 
 
 def keep_descriptors(descriptors: Sequence[int], *, with_standard_streams: bool) -> list[int]:
@@ -119,7 +129,7 @@ def keep_descriptors(descriptors: Sequence[int], *, with_standard_streams: bool)
     targets = [first + index if index < 2 or not with_standard_streams else index + 1 for index in range(len(high))]
     for source, target in zip(high, targets, strict=True):
         os.dup2(source, target, inheritable=False)
-    os.closerange(max(targets) + 1, max([*high, *descriptors]) + 1)
+    os.closerange(max(targets) + 1, os.sysconf("SC_OPEN_MAX"))  # also the control socket, whatever its number
     return [each for each in targets if each >= _FIRST_DESCRIPTOR]
 
 
@@ -134,11 +144,16 @@ def confine_process(parent_pid: int, memory_mb: int, cpu_s: int) -> None:
     used = measure_address_space()
     if used is None:
         raise OSError("no figure of the used memory")
-    bounds = {resource.RLIMIT_AS: used + (memory_mb << 20), resource.RLIMIT_CPU: cpu_s}
-    for limit, value in {**bounds, resource.RLIMIT_NOFILE: _OPEN_FILES, resource.RLIMIT_CORE: 0}.items():
-        hard = resource.getrlimit(limit)[1]
-        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (bound, bound))
+    bounds = {
+        resource.RLIMIT_AS: (used + (memory_mb << 20),) * 2,
+        resource.RLIMIT_CPU: (cpu_s, cpu_s + 1),  # SIGXCPU, then SIGKILL
+        resource.RLIMIT_NOFILE: (_OPEN_FILES,) * 2,
+        resource.RLIMIT_CORE: (0, 0),
+    }
+    for limit, (soft, hard) in bounds.items():
+        inherited = resource.getrlimit(limit)[1]
+        highest = hard if inherited == resource.RLIM_INFINITY else min(hard, inherited)
+        resource.setrlimit(limit, (min(soft, highest), highest))
     machine = os.uname().machine
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if not install_program(PROCESSORS[machine], build_computing_filter(machine)):

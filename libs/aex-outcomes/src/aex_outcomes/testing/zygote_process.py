@@ -1,16 +1,15 @@
 """Zygote as its worker sees it: started by exec, commanded over a socket, and killed at need."""
 
-import contextlib
 import json
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aex_outcomes.confinement.lockdown import null_stream
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_outcomes.testing.zygote import MAX_PACKET_BYTES
 
@@ -27,8 +26,12 @@ _ANSWER_S = 10.0
 class ZygoteProcess:
     """Running zygote; it forks processes that only the holder of their descriptors can reach."""
 
-    def __init__(self) -> None:
-        """Start the process and wait until it is ready. Raises `SandboxUnavailable`."""
+    def __init__(self, answer_s: float = _ANSWER_S) -> None:
+        """Start the process and wait until it is ready. Raises `SandboxUnavailable`.
+
+        `answer_s`: seconds after which a process that does not answer a command is killed.
+        """
+        self._answer_s = answer_s
         self._control, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other_end:
             try:
@@ -36,11 +39,7 @@ class ZygoteProcess:
             except OSError as error:
                 self._control.close()
                 raise SandboxUnavailable(f"no process for tests: {error.strerror}") from None
-        try:
-            self._answer(_START_S)
-        except SandboxUnavailable:
-            self.close()
-            raise
+        self._answer(_START_S)
 
     @property
     def pid(self) -> int:
@@ -50,7 +49,7 @@ class ZygoteProcess:
     def fork(self, role: str, descriptors: Sequence[int], *, memory_mb: int, cpu_s: int) -> int:
         """Fork a confined process with these descriptors and return its id. Raises `SandboxUnavailable`."""
         command = json.dumps({"role": role, "memory_mb": memory_mb, "cpu_s": cpu_s}).encode()
-        return self._command(command, descriptors, _ANSWER_S)["pid"]
+        return self._command(command, descriptors, self._answer_s)["pid"]
 
     def reap(self, pid: int, wait_s: float = 0) -> int:
         """Wait for the end of a forked process, kill it after `wait_s` seconds, and return its exit code.
@@ -58,13 +57,12 @@ class ZygoteProcess:
         A signal gives a negative number. Raises `SandboxUnavailable`.
         """
         packet = json.dumps({"reap": pid, "wait_s": wait_s}).encode()
-        return self._command(packet, (), wait_s + _ANSWER_S)["status"]
+        return self._command(packet, (), wait_s + self._answer_s)["status"]
 
     def close(self) -> None:
         """Kill the process and all that it has forked, and wait for its end."""
         self._control.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGKILL)
+        self._process.kill()
         self._process.wait()
 
     def _command(self, packet: bytes, descriptors: Sequence[int], timeout_s: float) -> dict[str, int]:
@@ -75,6 +73,17 @@ class ZygoteProcess:
         return self._answer(timeout_s)
 
     def _answer(self, timeout_s: float) -> dict[str, int]:
+        """Return the answer to the last command.
+
+        A zygote without one is killed: its late answer would be read as that of the next command.
+        """
+        try:
+            return self._receive_answer(timeout_s)
+        except SandboxUnavailable:
+            self.close()
+            raise
+
+    def _receive_answer(self, timeout_s: float) -> dict[str, int]:
         if not select.select([self._control], [], [], timeout_s)[0]:
             raise SandboxUnavailable(f"the process for tests does not answer within {timeout_s:g} s")
         try:
@@ -90,9 +99,12 @@ class ZygoteProcess:
 def _execute(descriptor: int) -> "subprocess.Popen[bytes]":
     paths = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
     command = [sys.executable, "-s", "-P", "-B", "-c", _BOOT, paths, str(descriptor), str(os.getpid())]
-    # The standard streams are those of the worker, which are /dev/null: its filter refuses to open that for writing.
+    stream = null_stream()
     return subprocess.Popen(  # noqa: S603 our own interpreter and code
         command,
+        stdin=stream,
+        stdout=stream,
+        stderr=stream,
         cwd="/",
         env=_ENVIRONMENT,
         pass_fds=(descriptor,),
