@@ -11,7 +11,8 @@ from typing import Any
 from aex_outcomes.testing.candidate import CandidateServer, CapturedOutput
 from aex_outcomes.testing.connection import MessageConnection
 from aex_outcomes.testing.memory_importer import SourceFinder
-from aex_outcomes.testing.program_client import ProgramClient, ProgramFinder, ProgramModule
+from aex_outcomes.testing.program_client import ProgramClient
+from aex_outcomes.testing.program_modules import ProgramFinder, ProgramModule
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from aex_outcomes.testing.connection import MAX_MESSAGE_BYTES, ConnectionLost, MessageConnection, MessageTooLarge
-from aex_outcomes.testing.program_client import ProgramClient, ProgramFinder, ProgramModule
+from aex_outcomes.testing.program_client import ProgramClient
+from aex_outcomes.testing.program_modules import ProgramFinder, ProgramModule
 from aex_outcomes.testing.value_decoder import ProtocolError
 from tests.libs.outcomes.testing.served import ServedProgram, serve
 

@@ -3,13 +3,11 @@
 import sys
 import threading
 import types
-from collections.abc import Iterable, Sequence
-from importlib.machinery import ModuleSpec
+from collections.abc import Sequence
 from typing import Any
 
 from aex_outcomes.testing.connection import ConnectionLost, MessageConnection, MessageTooLarge
 from aex_outcomes.testing.handles import CallableHandle, Handle
-from aex_outcomes.testing.memory_importer import parent_packages
 from aex_outcomes.testing.value_decoder import ProtocolError, ValueDecoder
 from aex_outcomes.testing.value_encoder import MUTABLE, Node, ValueEncoder
 from aex_outcomes.testing.value_types import BUILTIN_EXCEPTIONS
@@ -114,50 +112,3 @@ def _make_exception(kind: Any, arguments: list[Any]) -> Exception:
         error = kind.__new__(kind)
         error.args = tuple(arguments)
         return error
-
-
-class ProgramModule(types.ModuleType):
-    """Module of the program in the tester; its attributes are read from the candidate process."""
-
-    def __getattr__(self, name: str) -> Any:
-        handle = self.__dict__.get("_aex_handle")
-        if handle is None:
-            raise AttributeError(name)
-        try:
-            return getattr(handle, name)
-        except AttributeError:
-            if name != "__all__":
-                raise
-        return [each for each in dir(handle) if not each.startswith("_")]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        handle = self.__dict__.get("_aex_handle")
-        if handle is None or isinstance(value, types.ModuleType) or name.startswith("__"):
-            super().__setattr__(name, value)
-        else:
-            setattr(handle, name, value)
-
-
-class ProgramFinder:
-    """Finder and loader of the program's modules, which the candidate process imports."""
-
-    def __init__(self, client: ProgramClient, names: Iterable[str]) -> None:
-        self._client = client
-        self._names = frozenset(names)
-        self._packages = parent_packages(self._names)
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a module of the program, else None."""
-        del path, target
-        is_package = fullname in self._packages
-        if fullname not in self._names and not is_package:
-            return None
-        return ModuleSpec(fullname, self, is_package=is_package)  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> ProgramModule:
-        """Return an empty module."""
-        return ProgramModule(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Import the module in the candidate process."""
-        module.__dict__["_aex_handle"] = self._client.request("import", module.__name__)

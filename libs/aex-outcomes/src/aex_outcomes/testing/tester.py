@@ -16,7 +16,8 @@ from typing import Any
 from aex_outcomes.testing.allowed_modules import use_memory_importers
 from aex_outcomes.testing.connection import ConnectionLost, MessageConnection
 from aex_outcomes.testing.memory_importer import SourceFinder, module_names
-from aex_outcomes.testing.program_client import ProgramClient, ProgramFinder
+from aex_outcomes.testing.program_client import ProgramClient
+from aex_outcomes.testing.program_modules import ProgramFinder
 from aex_outcomes.testing.results import MAX_MESSAGE, Outcome
 
 _MAX_DATA_BYTES = 8_000_000
