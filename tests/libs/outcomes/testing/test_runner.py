@@ -211,6 +211,17 @@ def test_a_file_without_test_functions_is_one_test(graded: Graded) -> None:
         ("import os\nos.close(1)\nwhile True: pass", "timeout"),
         ("import time\ntime.sleep(100)", "timeout"),
         ("this is no Python", "error"),
+        ("import sys\nprint(5 if sys.argv == ['solution.py'] == [__file__] else sys.argv)", "passed"),
+        (
+            "import threading, time\ndef late():\n    time.sleep(0.1); print(5)\nthreading.Thread(target=late).start()",
+            "passed",
+        ),
+        ("import threading, time\nthreading.Thread(target=time.sleep, args=(9,)).start()\nprint(5)", "timeout"),
+        ("import atexit\natexit.register(print, 5)", "passed"),
+        ("import sys\nprint(5)\nsys.stdout.close()", "passed"),
+        ("import sys\nprint(5, flush=True)\nsys.stdout = None", "passed"),
+        ("import sys\nprint(5)\nsys.stdout = object()", "error"),
+        ("import sys\nsys.__stdout__.write('5')", "passed"),
     ],
 )
 def test_a_program_runs_on_standard_input_and_output(graded: Graded, code: str, outcome: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 ALLOWED_MODULES = frozenset(
     {
-        "__future__", "abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "builtins", "calendar",
-        "cmath", "codecs", "collections", "colorsys", "configparser", "contextlib", "contextvars", "copy",
+        "__future__", "abc", "argparse", "array", "ast", "atexit", "base64", "binascii", "bisect", "builtins",
+        "calendar", "cmath", "codecs", "collections", "colorsys", "configparser", "contextlib", "contextvars", "copy",
         "copyreg", "csv", "dataclasses", "datetime", "decimal", "difflib", "dis", "encodings", "enum", "errno",
         "fnmatch", "fractions", "functools", "gc", "getopt", "graphlib", "hashlib", "heapq", "hmac", "html",
         "importlib", "inspect", "io", "ipaddress", "itertools", "json", "keyword", "linecache", "locale", "logging",

@@ -5,9 +5,11 @@ name, value), `delete` (object, name), `call` (object, arguments, keywords) and 
 is `{"value" or "error": message, "out": text}`. The message holds the result, then the changed mutable arguments.
 """
 
+import atexit
 import io
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -146,9 +148,15 @@ def run_program(data_descriptor: int) -> None:
     program = MessageConnection(data_descriptor).receive()
     os.close(data_descriptor)
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115 open to the end
+    sys.__stdin__, sys.__stdout__ = sys.stdin, sys.stdout  # type: ignore[misc]
     finder = SourceFinder(program["files"])
     use_memory_importers(finder)
     main = types.ModuleType("__main__")
+    path = f"{program['module']}.py"
+    main.__file__, sys.argv[:] = path, [path]
     sys.modules["__main__"] = main
-    code = compile(finder.get_source(program["module"]), f"{program['module']}.py", "exec", dont_inherit=True)
-    exec(code, main.__dict__)  # noqa: S102 the confined process is for this
+    try:
+        exec(compile(finder.get_source(program["module"]), path, "exec", dont_inherit=True), main.__dict__)  # noqa: S102 the confined process is for this
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for the program's threads, as Python does
+        atexit._run_exitfuncs()
