@@ -14,6 +14,7 @@ _GRACE_S = 30.0
 """Seconds added to the time of all tests for the start of the worker and its zygote."""
 MEMORY_MB = 256
 """Megabytes of a worker beside the memory of a program."""
+_MAX_RESULT_BYTES = 4 << 20
 
 
 @lru_cache(maxsize=1)
@@ -41,7 +42,9 @@ class DisposableTestRunner:
         from aex_outcomes.confinement.settings import ConfinementError  # noqa: PLC0415 see above
 
         timeout_s, memory_mb = tests["total_ms"] / 1_000 + _GRACE_S, tests["memory_mb"] + MEMORY_MB
-        pool = WorkerPool(1, timeout_s, memory_mb, jobs=[JOB], spares=0, children=True)
+        pool = WorkerPool(
+            1, timeout_s, memory_mb, jobs=[JOB], spares=0, max_result_bytes=_MAX_RESULT_BYTES, children=True
+        )
         try:
             async with pool:
                 answer = await pool.run(JOB, {"tests": dict(tests), "program": dict(program)})

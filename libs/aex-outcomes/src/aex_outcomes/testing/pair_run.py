@@ -109,9 +109,9 @@ def run_pair(
 def make_result(case: HiddenTest, began: float, outcome: Outcome, message: str) -> HiddenTestResult:
     """Return the result of a test that began at this time of the monotonic clock."""
     milliseconds = round(1_000 * (time.monotonic() - began))
-    return HiddenTestResult(
-        case.name, outcome, milliseconds, "" if outcome is Outcome.PASSED else message[:MAX_MESSAGE]
-    )
+    # A program may put anything into its message: the result must be plain text in JSON, of a bounded size.
+    text = "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in message[:MAX_MESSAGE])
+    return HiddenTestResult(case.name, outcome, milliseconds, "" if outcome is Outcome.PASSED else text)
 
 
 def _make_task(tests: Mapping[str, Any], case: HiddenTest, program: Mapping[str, str]) -> dict[str, Any]:

@@ -21,7 +21,9 @@ from aex_outcomes.testing.value_types import BUILTIN_EXCEPTIONS, BUILTIN_TYPES, 
 _MAX_NAME = 200
 _FRAMES_PER_LEVEL = 6
 """Frames of Python that decoding one level of nested tuples takes."""
-_INVALID = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, RecursionError)
+_INVALID = (
+    TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, RecursionError, SyntaxError,
+)  # fmt: skip
 
 
 class ProtocolError(Exception):
