@@ -96,7 +96,7 @@ class ClassificationExtractor:
     def catalog_entries(self) -> tuple[MetricEntry, ...]:
         """Return the entries of all metrics; scores are secret, because the ground truth determines them."""
         truth, at = "ground_truth", self.predictions_pointer
-        return (
+        entries = (
             *(build_secret_score_entry(name, MetricType.ACCURACY, truth, text) for name, text in _ACCURACIES.items()),
             build_secret_score_entry(
                 "f1_score",
@@ -123,6 +123,7 @@ class ClassificationExtractor:
             ),
             build_count_entry("num_predictions", "items", "Number of predictions in the output."),
         )
+        return tuple(each.model_copy(update={"at": at}) for each in entries)
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield a problem if two items of the ground truth have the same id."""
