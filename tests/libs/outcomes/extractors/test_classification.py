@@ -122,7 +122,7 @@ def test_scores_are_secret_and_what_the_agent_says_itself_is_not() -> None:
     assert secret == set(SCORES)
 
 
-def test_all_metrics_have_their_location_and_some_can_be_named() -> None:
+def test_metrics_of_the_predictions_have_their_location_and_some_can_be_named() -> None:
     entries = ClassificationExtractor().catalog_entries()
-    assert {entry.at for entry in entries} == {"/predictions"}
+    assert {entry.name for entry in entries if entry.at == "/predictions"} == {*SCORES, "num_predictions"}
     assert [entry.name for entry in entries if entry.named] == list(NAMED_SCORES)

@@ -123,7 +123,8 @@ class ClassificationExtractor:
             ),
             build_count_entry("num_predictions", "items", "Number of predictions in the output."),
         )
-        return tuple(each.model_copy(update={"at": at}) for each in entries)
+        # A confidence is read from two locations.
+        return tuple(each if each.name == "confidence" else each.model_copy(update={"at": at}) for each in entries)
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield a problem if two items of the ground truth have the same id."""
