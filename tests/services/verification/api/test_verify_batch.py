@@ -238,7 +238,8 @@ async def test_reader_that_disconnects_stops_the_work_and_frees_its_slot() -> No
             for _ in range(MAX_BATCHES_PER_CONSUMER + 1):
                 grader.outputs = grader.cancelled = 0
                 async with client.stream("POST", "/v1/verify/batch", content=body) as answer:
-                    assert json.loads(await anext(answer.aiter_lines()))["index"] == 0
+                    lines = answer.aiter_lines()  # collected, it would close the answer
+                    assert json.loads(await anext(lines))["index"] == 0
                     await until(lambda: grader.outputs == 128)
                 await until(lambda: grader.cancelled == 3)
 
