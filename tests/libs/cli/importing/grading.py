@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from aex_cli.importing.checks import Check, Group
+from aex_cli.importing.checks import Check, CheckGroup
 from aex_cli.importing.listing import ImportedWork
 from aex_cli.importing.openai_evals import import_openai_eval
 from aex_cli.importing.output_files import write_import
@@ -26,7 +26,7 @@ def no_progress(stage: str, done: int, total: int, /) -> None:
 
 def body_of(*checks: Check, minimum: float | None = None) -> dict[str, Any]:
     """The body of a work with these checks."""
-    return build_work_body(ImportedWork("work", {}, Group(checks, minimum), "", 0), "0", CATALOG)
+    return build_work_body(ImportedWork("work", {}, CheckGroup(checks, minimum), "", 0), "0", CATALOG)
 
 
 async def verdict(body: dict[str, Any], output: Any, **more: Any) -> Verdict:

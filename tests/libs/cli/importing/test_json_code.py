@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.importing.checks import NotTranslatable, code_check
+from aex_cli.importing.checks import NotTranslatable, make_code_check
 from aex_cli.importing.json_code import build_is_json_code, build_schema_code, parse_schema
 from tests.libs.cli.importing.grading import passes
 
@@ -68,12 +68,12 @@ async def test_the_sandbox_runs_the_code() -> None:
         "type": "object", "required": ["name"], "additionalProperties": False,
         "properties": {"name": {"type": "string", "minLength": 1}, "age": {"type": ["integer", "null"], "minimum": 0}},
     }  # fmt: skip
-    check = code_check("c", build_schema_code(schema, negated=False))
+    check = make_code_check("c", build_schema_code(schema, negated=False))
     passing = ['{"name": "Ada", "age": 36.0}', ' {"name": "é", "age": null} ']
     failing = ["", "Ada", '{"name": ""}', '{"name": "a", "age": -1}', '{"name": "a", "x": 1}', '[{"name": "a"}]', "NaN"]
     assert [text for text in passing if not await passes(check, text)] == []
     assert [text for text in failing if await passes(check, text)] == []
-    negated = code_check("c", build_schema_code(schema, negated=True))
+    negated = make_code_check("c", build_schema_code(schema, negated=True))
     assert [await passes(negated, text) for text in ("no JSON", "{}", passing[0])] == [True, True, False]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aex_cli.importing.checks import Check, Group, NotTranslatable
+from aex_cli.importing.checks import Check, CheckGroup, NotTranslatable
 from aex_cli.importing.openai_graders import translate_grader
 from aex_models.results import Verdict
 from tests.libs.cli.importing.grading import CATALOG, body_of, passes, verdict
@@ -95,7 +95,7 @@ async def test_exception_of_a_python_grader_leaves_the_outcome_open() -> None:
 )
 async def test_weighted_mean_becomes_weights(formula: str, more: Any, decided: dict[str, bool]) -> None:
     group = translate_grader(multi(formula, **more), ITEM, CATALOG)
-    assert isinstance(group, Group)
+    assert isinstance(group, CheckGroup)
     checks = [each for each in group.items if isinstance(each, Check)]
     body = body_of(*checks, minimum=group.minimum)
     assert {text: await verdict(body, text) is Verdict.PASSED for text in decided} == decided
@@ -103,7 +103,7 @@ async def test_weighted_mean_becomes_weights(formula: str, more: Any, decided: d
 
 async def test_weighted_score_is_the_mean() -> None:
     group = translate_grader(multi("0.8 * a + 0.2 * b"), ITEM, CATALOG)
-    assert isinstance(group, Group)
+    assert isinstance(group, CheckGroup)
     assert [each.weight for each in group.items] == [0.8, 0.2]
 
 

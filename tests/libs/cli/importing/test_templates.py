@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.templates import fill, parse_template
+from aex_cli.importing.templates import fill_template, parse_template
 
 SCOPE = {"item": {"a": "x", "n": 5, "half": 0.5, "deep": {"list": [{"b": "y"}]}, "a b": "z"}}
 
@@ -20,7 +20,7 @@ SCOPE = {"item": {"a": "x", "n": 5, "half": 0.5, "deep": {"list": [{"b": "y"}]},
     ],
 )
 def test_templates_are_filled(template: str, filled: str) -> None:
-    assert fill(parse_template(template, has_statements=True), SCOPE) == filled
+    assert fill_template(parse_template(template, has_statements=True), SCOPE) == filled
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_more_than_names_is_not_translated(template: str) -> None:
 @pytest.mark.parametrize("value", [True, None, 1.0, [1], {"a": 1}, 2**60, 1e-9, 1e30])
 def test_values_that_tools_write_differently_are_not_translated(value: Any) -> None:
     with pytest.raises(NotTranslatable):
-        fill(parse_template("{{item}}", has_statements=False), {"item": value})
+        fill_template(parse_template("{{item}}", has_statements=False), {"item": value})
 
 
 def test_missing_value_is_not_translated() -> None:
     with pytest.raises(NotTranslatable, match=r"no item\.b"):
-        fill(parse_template("{{item.b}}", has_statements=False), SCOPE)
+        fill_template(parse_template("{{item.b}}", has_statements=False), SCOPE)
 
 
 def test_statements_are_plain_text_where_the_language_has_none() -> None:
-    assert fill(parse_template("{% x %}", has_statements=False), {}) == "{% x %}"
+    assert fill_template(parse_template("{% x %}", has_statements=False), {}) == "{% x %}"

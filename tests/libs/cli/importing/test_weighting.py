@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_cli.importing.checks import Check, Group, Item, NotTranslatable
-from aex_cli.importing.weighting import weigh
+from aex_cli.importing.checks import Check, CheckGroup, Item, NotTranslatable
+from aex_cli.importing.weighting import compute_weighting
 from aex_models.criteria import SuccessCriteria
 from aex_outcomes.engine.verdict import CriteriaWeights
 
@@ -20,13 +20,13 @@ def check(weight: float = 1.0) -> Check:
 
 
 SETS = st.builds(
-    lambda weights, minimum, weight: Group(tuple(map(check, weights)), minimum, weight),
+    lambda weights, minimum, weight: CheckGroup(tuple(map(check, weights)), minimum, weight),
     st.lists(WEIGHTS, min_size=1, max_size=3),
     st.none() | MINIMA,
     WEIGHTS,
 )
 GROUPS = st.builds(
-    lambda items, minimum: Group(tuple(items), minimum),
+    lambda items, minimum: CheckGroup(tuple(items), minimum),
     st.lists(WEIGHTS.map(check) | SETS, min_size=1, max_size=3),
     st.none() | MINIMA,
 )
@@ -43,8 +43,8 @@ def original(item: Item, met: list[bool]) -> tuple[bool, float]:
     return (all(ok for ok, _ in found) if item.minimum is None else score >= item.minimum), score
 
 
-def engine_decides(group: Group, met: tuple[bool, ...]) -> bool:
-    weighting = weigh(group, 10)
+def engine_decides(group: CheckGroup, met: tuple[bool, ...]) -> bool:
+    weighting = compute_weighting(group, 10)
     rows: list[dict[str, Any]] = [
         {
             "metric": f"matches_pattern.n{index}", "metric_type": "boolean", "comparison": "eq", "threshold": True,
@@ -59,50 +59,50 @@ def engine_decides(group: Group, met: tuple[bool, ...]) -> bool:
 
 
 @given(group=GROUPS)
-def test_every_combination_decides_as_in_the_other_tool_or_nothing_is_translated(group: Group) -> None:
+def test_every_combination_decides_as_in_the_other_tool_or_nothing_is_translated(group: CheckGroup) -> None:
     count = len(list(group.checks()))
     with suppress(NotTranslatable):
-        weigh(group, 10)
+        compute_weighting(group, 10)
         compare_all(group, count)
 
 
-def compare_all(group: Group, count: int) -> None:
+def compare_all(group: CheckGroup, count: int) -> None:
     for met in product((False, True), repeat=count):
         assert engine_decides(group, met) == original(group, list(met))[0]
 
 
 def test_all_are_required_without_a_threshold() -> None:
-    weighting = weigh(Group((check(2), check())), 10)
+    weighting = compute_weighting(CheckGroup((check(2), check())), 10)
     assert (weighting.weights, weighting.required, weighting.minimum) == ((2, 1), (True, True), None)
 
 
 def test_a_threshold_is_kept_where_it_gives_the_same_verdicts() -> None:
-    assert weigh(Group((check(3), check(1)), 0.6), 10).minimum == 0.6
+    assert compute_weighting(CheckGroup((check(3), check(1)), 0.6), 10).minimum == 0.6
 
 
 def test_a_set_with_a_threshold_may_stand_beside_required_checks() -> None:
-    weighting = weigh(Group((check(), Group((check(), check()), 0.5))), 10)
+    weighting = compute_weighting(CheckGroup((check(), CheckGroup((check(), check()), 0.5))), 10)
     assert weighting.required == (True, False, False)
     assert weighting.minimum == 0.6
 
 
 def test_weights_without_finite_decimals_become_integers() -> None:
-    assert weigh(Group((Group((check(), check(), check())), check())), 10).weights == (1, 1, 1, 3)
+    assert compute_weighting(CheckGroup((CheckGroup((check(), check(), check())), check())), 10).weights == (1, 1, 1, 3)
 
 
 def test_two_thresholds_in_one_test_are_not_translated() -> None:
     with pytest.raises(NotTranslatable, match="threshold"):
-        weigh(Group((Group((check(),), 0.5), Group((check(),), 0.5))), 10)
+        compute_weighting(CheckGroup((CheckGroup((check(),), 0.5), CheckGroup((check(),), 0.5))), 10)
 
 
 def test_rounded_sums_at_the_threshold_are_not_translated() -> None:
     # 0.7 + 0.1 is 0.7999999999999999 in floating-point numbers, and the other 0.8 is 0.8.
-    group = Group((check(0.7), check(0.1), check(0.8), check(0.0001)), 0.8 / 1.6001)
+    group = CheckGroup((check(0.7), check(0.1), check(0.8), check(0.0001)), 0.8 / 1.6001)
     with pytest.raises(NotTranslatable, match="rounded"):
-        weigh(group, 10)
+        compute_weighting(group, 10)
 
 
 def test_more_criteria_than_allowed_are_not_translated() -> None:
     with pytest.raises(NotTranslatable) as raised:
-        weigh(Group((check(),) * 11), 10)
+        compute_weighting(CheckGroup((check(),) * 11), 10)
     assert raised.value.kind == "too_many_criteria"

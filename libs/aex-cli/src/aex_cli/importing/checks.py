@@ -42,38 +42,38 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CheckGroup:
     """Checks that count together.
 
     With `minimum` None all of them must be met. Otherwise their weighted share must reach `minimum`.
     """
 
-    items: "tuple[Check | Group, ...]" = field(default=())
+    items: "tuple[Check | CheckGroup, ...]" = field(default=())
     minimum: float | None = None
     weight: float = 1.0
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks of this group and of all groups within it, in order."""
         for each in self.items:
-            if isinstance(each, Group):
+            if isinstance(each, CheckGroup):
                 yield from each.checks()
             else:
                 yield each
 
 
-Item: TypeAlias = Check | Group
+Item: TypeAlias = Check | CheckGroup
 
 
-def pattern_check(name: str, pattern: str, *, negated: bool = False) -> Check:
+def make_pattern_check(name: str, pattern: str, *, negated: bool = False) -> Check:
     """Return a check that the delivered text has a match of an RE2 pattern, or none if `negated`."""
     return Check(name, "matches_pattern", "boolean", "eq", not negated, {"pattern": pattern, "at": TEXT})
 
 
-def schema_check(name: str, schema: Mapping[str, Any]) -> Check:
+def make_schema_check(name: str, schema: Mapping[str, Any]) -> Check:
     """Return a check that the delivered text conforms to a JSON Schema."""
     return Check(name, "matches_schema", "boolean", "eq", True, {"output_schema": dict(schema), "at": TEXT})
 
 
-def code_check(name: str, code: str) -> Check:
+def make_code_check(name: str, code: str) -> Check:
     """Return a check by a custom metric that returns true or false."""
     return Check(name, "custom", "boolean", "eq", True, code=code)

@@ -12,15 +12,15 @@ from aex_cli.importing.regex_nodes import (
     ONCE,
     Alternatives,
     Anchor,
-    Astral,
+    AstralCharacter,
+    CodeUnit,
     Node,
-    OneUnit,
     Ranges,
     Repeat,
-    invert,
-    merge,
-    single,
-    unsupported,
+    invert_ranges,
+    make_pattern_error,
+    make_unit_range,
+    merge_ranges,
 )
 
 _LINE_ENDS: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
@@ -36,12 +36,12 @@ _COUNTED = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 50
 
 
-class Parser:
+class RegexParser:
     """Parser of one pattern; `parse` may be called once."""
 
     def __init__(self, source: str) -> None:
         if len(source) > _MAX_LENGTH:
-            raise unsupported(f"more than {_MAX_LENGTH} characters")
+            raise make_pattern_error(f"more than {_MAX_LENGTH} characters")
         self._source = source
         self._at = 0
 
@@ -49,7 +49,7 @@ class Parser:
         """Return the parsed pattern. Raises `NotTranslatable`."""
         found = self._alternatives(0)
         if self._at < len(self._source):
-            raise unsupported("a ) without (")
+            raise make_pattern_error("a ) without (")
         return found
 
     def _peek(self, length: int = 1) -> str:
@@ -58,13 +58,13 @@ class Parser:
     def _take(self, length: int = 1) -> str:
         taken = self._peek(length)
         if len(taken) < length:
-            raise unsupported("no end: it is cut off")
+            raise make_pattern_error("no end: it is cut off")
         self._at += length
         return taken
 
     def _alternatives(self, depth: int) -> Alternatives:
         if depth > _MAX_DEPTH:
-            raise unsupported(f"groups nested more than {_MAX_DEPTH} deep")
+            raise make_pattern_error(f"groups nested more than {_MAX_DEPTH} deep")
         branches = [self._sequence(depth)]
         while self._peek() == "|":
             self._take()
@@ -86,13 +86,15 @@ class Parser:
         if repeat is None:
             return atom
         if isinstance(atom, Anchor):
-            raise unsupported("a repeated anchor")
-        if isinstance(atom, Astral):
-            raise unsupported("a repeated character beyond U+FFFF, of which JavaScript repeats the second half alone")
+            raise make_pattern_error("a repeated anchor")
+        if isinstance(atom, AstralCharacter):
+            raise make_pattern_error(
+                "a repeated character beyond U+FFFF, of which JavaScript repeats the second half alone"
+            )
         if self._peek() == "?":
             self._take()
         if self._repeat() is not None:
-            raise unsupported("nothing to repeat")
+            raise make_pattern_error("nothing to repeat")
         return replace(atom, repeat=repeat)
 
     def _repeat(self) -> Repeat | None:
@@ -107,26 +109,26 @@ class Parser:
         least = int(counted[1])
         most = least if counted[2] is None else int(counted[3]) if counted[3] else None
         if most is not None and most < least:
-            raise unsupported("a repetition out of order")
+            raise make_pattern_error("a repetition out of order")
         return Repeat(least, most)
 
     def _atom(self, depth: int) -> Node:
         if _COUNTED.match(self._source, self._at):
-            raise unsupported("nothing to repeat")
+            raise make_pattern_error("nothing to repeat")
         character = self._take()
         if character in {"*", "+", "?"}:
-            raise unsupported("nothing to repeat")
+            raise make_pattern_error("nothing to repeat")
         if character in {"^", "$"}:
             return Anchor(character)
         if character == ".":
-            return OneUnit(invert(_LINE_ENDS))
+            return CodeUnit(invert_ranges(_LINE_ENDS))
         if character == "(":
             return self._group(depth)
         if character == "[":
             return self._class()
         if character == "\\":
             return self._escape()
-        return Astral(character) if ord(character) > MAX_UNIT else OneUnit(single(ord(character)))
+        return AstralCharacter(character) if ord(character) > MAX_UNIT else CodeUnit(make_unit_range(ord(character)))
 
     def _group(self, depth: int) -> Alternatives:
         if self._peek() == "?":
@@ -134,10 +136,10 @@ class Parser:
             if named := re.compile(r"<([A-Za-z_$][A-Za-z0-9_$]*)>").match(self._source, self._at):
                 self._at = named.end()
             elif self._take() != ":":
-                raise unsupported("lookaround or flags within the pattern, which RE2 cannot express")
+                raise make_pattern_error("lookaround or flags within the pattern, which RE2 cannot express")
         found = self._alternatives(depth + 1)
         if self._peek() != ")":
-            raise unsupported("a ( without )")
+            raise make_pattern_error("a ( without )")
         self._take()
         return found
 
@@ -145,31 +147,31 @@ class Parser:
         sign = self._take()
         if sign in {"b", "B"}:
             return Anchor(sign)
-        return OneUnit(self._escaped(sign))
+        return CodeUnit(self._escaped(sign))
 
     def _escaped(self, sign: str) -> Ranges:
         """Return the code units of an escape, inside or outside a class; `sign` follows the backslash."""
         if sign.lower() in _CLASSES:
             ranges = _CLASSES[sign.lower()]
-            return ranges if sign.islower() else invert(ranges)
+            return ranges if sign.islower() else invert_ranges(ranges)
         if sign in _CONTROLS:
-            return single(_CONTROLS[sign])
+            return make_unit_range(_CONTROLS[sign])
         if sign == "0" and not self._peek().isdigit():
-            return single(0)
+            return make_unit_range(0)
         if sign in {"x", "u"}:
             digits = self._peek(2 if sign == "x" else 4)
             if re.fullmatch(r"[0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}", digits) and len(digits) == (2 if sign == "x" else 4):
                 self._at += len(digits)
-                return single(int(digits, 16))
+                return make_unit_range(int(digits, 16))
         if sign.isdigit() or sign == "k":
-            raise unsupported("a back-reference or an octal number")
+            raise make_pattern_error("a back-reference or an octal number")
         if sign.isascii() and sign.isalpha():
-            raise unsupported(f"the escape \\{sign}, which JavaScript reads without flags as letters")
+            raise make_pattern_error(f"the escape \\{sign}, which JavaScript reads without flags as letters")
         if ord(sign) > MAX_UNIT:
-            raise unsupported("an escaped character beyond U+FFFF")
-        return single(ord(sign))
+            raise make_pattern_error("an escaped character beyond U+FFFF")
+        return make_unit_range(ord(sign))
 
-    def _class(self) -> OneUnit:
+    def _class(self) -> CodeUnit:
         negated = self._peek() == "^"
         if negated:
             self._take()
@@ -180,21 +182,21 @@ class Parser:
                 self._take()
                 last = self._class_atom()
                 if any(len(each) != 1 or each[0][0] != each[0][1] for each in (first, last)):
-                    raise unsupported("a range of classes")
+                    raise make_pattern_error("a range of classes")
                 if first[0][0] > last[0][0]:
-                    raise unsupported("a range out of order")
+                    raise make_pattern_error("a range out of order")
                 ranges.append((first[0][0], last[0][0]))
             else:
                 ranges += first
         self._take()
-        merged = merge(ranges)
-        return OneUnit(invert(merged) if negated else merged)
+        merged = merge_ranges(ranges)
+        return CodeUnit(invert_ranges(merged) if negated else merged)
 
     def _class_atom(self) -> Ranges:
         character = self._take()
         if character == "\\":
             sign = self._take()
-            return single(8) if sign == "b" else self._escaped(sign)
+            return make_unit_range(8) if sign == "b" else self._escaped(sign)
         if ord(character) > MAX_UNIT:
-            raise unsupported("a character beyond U+FFFF in a class, of which JavaScript reads the halves")
-        return single(ord(character))
+            raise make_pattern_error("a character beyond U+FFFF in a class, of which JavaScript reads the halves")
+        return make_unit_range(ord(character))

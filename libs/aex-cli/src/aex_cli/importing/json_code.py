@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.sandbox_code import assemble
+from aex_cli.importing.sandbox_code import assemble_code
 from aex_models.numbers import is_finite_number
 
 _IS_JSON = r"""
@@ -139,7 +139,7 @@ _DRAFT_7 = "http://json-schema.org/draft-07/schema"
 
 def build_is_json_code(*, negated: bool) -> str:
     """Return code that checks whether JavaScript's `JSON.parse` takes the text."""
-    return assemble(_IS_JSON, "not is_json(text)" if negated else "is_json(text)")
+    return assemble_code(_IS_JSON, "not is_json(text)" if negated else "is_json(text)")
 
 
 def build_schema_code(schema: Any, *, negated: bool) -> str:
@@ -150,7 +150,7 @@ def build_schema_code(schema: Any, *, negated: bool) -> str:
     for problem in _find_unsupported(schema):
         raise NotTranslatable("value", f"the JSON schema has {problem}: let the agent deliver JSON, use output_schema")
     result = f"{'not ' if negated else ''}is_conforming_json(text, {schema!r})"
-    return assemble(f"{_IS_JSON.strip()}\n\n{_CONFORMS}", result)
+    return assemble_code(f"{_IS_JSON.strip()}\n\n{_CONFORMS}", result)
 
 
 def _find_unsupported(schema: Any) -> Iterator[str]:

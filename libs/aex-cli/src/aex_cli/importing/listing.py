@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aex_cli.importing.checks import Group, NotTranslatable
+from aex_cli.importing.checks import CheckGroup, NotTranslatable
 
 _NAMED_ROWS = 3
 
@@ -53,7 +53,7 @@ class ImportedWork:
 
     title: str
     input: Mapping[str, Any]
-    group: Group
+    group: CheckGroup
     path: str
     """JSON pointer to the row in the imported file; empty for a row of a data file."""
     row: int
@@ -61,7 +61,7 @@ class ImportedWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportedEval:
     """The translation of a complete eval."""
 
     name: str

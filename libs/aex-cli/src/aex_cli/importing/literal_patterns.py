@@ -17,12 +17,12 @@ _CAPITAL_I_WITH_DOT = "\u0130"
 """Only character whose lower case is two characters: i and a combining dot above."""
 
 
-def quote(text: str) -> str:
+def build_literal_pattern(text: str) -> str:
     """Return a pattern of RE2, and of JSON Schema, that matches exactly this text."""
     return "".join(f"\\{each}" if each in _SYNTAX else each for each in text)
 
 
-def quote_ignoring_case(text: str) -> str:
+def build_caseless_pattern(text: str) -> str:
     """Return a pattern for texts that contain `text` after both are in lower case.
 
     Raises `NotTranslatable` for the Greek sigma, whose lower case depends on the letters around it.
@@ -48,7 +48,7 @@ def quote_ignoring_case(text: str) -> str:
 
 def _write_choice(characters: Sequence[str]) -> str:
     if len(characters) == 1:
-        return quote(characters[0])
+        return build_literal_pattern(characters[0])
     return f"[{''.join(f'{chr(92)}{each}' if each in _IN_CLASS else each for each in characters)}]"
 
 
@@ -64,16 +64,16 @@ def _capitals() -> dict[str, list[str]]:
     return spellings
 
 
-def equal_to(text: str) -> str:
+def build_equality_pattern(text: str) -> str:
     """Return a pattern that matches only the complete text."""
-    return rf"\A{quote(text)}\z"
+    return rf"\A{build_literal_pattern(text)}\z"
 
 
-def containing(terms: Sequence[str], *, ignore_case: bool = False) -> str:
+def build_terms_pattern(terms: Sequence[str], *, ignore_case: bool = False) -> str:
     """Return a pattern that matches texts with at least one of the terms.
 
-    An empty term is in every text. Raises `NotTranslatable` as `quote_ignoring_case` does.
+    An empty term is in every text. Raises `NotTranslatable` as `build_caseless_pattern` does.
     """
     if "" in terms:
         return r"\A"
-    return "|".join(quote_ignoring_case(each) if ignore_case else quote(each) for each in terms)
+    return "|".join(build_caseless_pattern(each) if ignore_case else build_literal_pattern(each) for each in terms)

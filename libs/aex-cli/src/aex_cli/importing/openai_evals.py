@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from aex_cli.importing.checks import Group, Item, NotTranslatable
-from aex_cli.importing.listing import Import, ImportedWork, UntranslatedList
+from aex_cli.importing.checks import CheckGroup, Item, NotTranslatable
+from aex_cli.importing.listing import ImportedEval, ImportedWork, UntranslatedList
 from aex_cli.importing.openai_graders import NEEDED, translate_grader
 from aex_cli.importing.rows import DataRow
 from aex_cli.importing.sandbox_code import find_item_keys
-from aex_cli.importing.templates import parse_template, variables_in
+from aex_cli.importing.templates import list_variables, parse_template
 from aex_cli.offline.documents import BadFile, InputDocument
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.json_values import join_pointer
@@ -24,7 +24,7 @@ def import_openai_eval(
     visible_fields: Collection[str],
     catalog: Catalog,
     progress: ProgressCallback,
-) -> Import:
+) -> ImportedEval:
     """Translate the graders of a document for each row; `rows` is None without a data file.
 
     `visible_fields`: fields of items that agents read; if empty, those that no grader reads. Raises `UserError` for a
@@ -45,9 +45,9 @@ def import_openai_eval(
         title = f"{name}, row {number}" if number else name
         kept = visible_fields or item.keys() - _read_fields(graders.values(), item)
         visible = {key: value for key, value in item.items() if key in kept}
-        works.append(ImportedWork(title, {"item": visible} if visible else {}, Group(tuple(checks)), "", number))
+        works.append(ImportedWork(title, {"item": visible} if visible else {}, CheckGroup(tuple(checks)), "", number))
         progress("translating", index + 1, len(items))
-    return Import(name, tuple(works), listed)
+    return ImportedEval(name, tuple(works), listed)
 
 
 def _translate(
@@ -125,7 +125,7 @@ def _read_fields(graders: Iterable[Any], item: Mapping[str, Any]) -> frozenset[s
 def _read_fields_of_text(text: str, item: Mapping[str, Any]) -> set[str]:
     """Return the fields in a template; of one that cannot be parsed, all whose name occurs in it."""
     try:
-        found = [each.steps for each in variables_in(parse_template(text, has_statements=False))]
+        found = [each.steps for each in list_variables(parse_template(text, has_statements=False))]
     except NotTranslatable:
         return {field for field in item if field in text}
     if ("item",) in found:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from aex_cli.importing.checks import TEXT, Check, Group, Item, NotTranslatable, pattern_check
+from aex_cli.importing.checks import TEXT, Check, CheckGroup, Item, NotTranslatable, make_pattern_check
 from aex_cli.importing.formulas import read_weighted_mean
-from aex_cli.importing.literal_patterns import containing, equal_to
+from aex_cli.importing.literal_patterns import build_equality_pattern, build_terms_pattern
 from aex_cli.importing.sandbox_code import build_grade_code
-from aex_cli.importing.templates import Template, Variable, fill, parse_template, variables_in
+from aex_cli.importing.templates import Template, Variable, fill_template, list_variables, parse_template
 from aex_models.numbers import is_finite_number
 from aex_outcomes.catalog import Catalog
 
@@ -64,9 +64,9 @@ def _translate_string_check(name: str, grader: Mapping[str, Any], scope: Mapping
     expected = _fill_reference(left, right, scope)
     match operation:
         case "eq" | "ne":
-            return pattern_check(name, equal_to(expected), negated=operation == "ne")
+            return make_pattern_check(name, build_equality_pattern(expected), negated=operation == "ne")
         case "like" | "ilike":
-            return pattern_check(name, containing([expected], ignore_case=operation == "ilike"))
+            return make_pattern_check(name, build_terms_pattern([expected], ignore_case=operation == "ilike"))
     raise NotTranslatable("unsupported", f"the operation {operation} is none of eq, ne, like and ilike")
 
 
@@ -74,9 +74,9 @@ def _fill_reference(graded: Template, reference: Template, scope: Mapping[str, A
     """Return the reference's text. Raises `NotTranslatable` unless the graded text is the output alone."""
     if graded != _OUTPUT:
         raise NotTranslatable("template", "the graded text is not {{sample.output_text}} alone")
-    if any(each.steps[0] == "sample" for each in variables_in(reference)):
+    if any(each.steps[0] == "sample" for each in list_variables(reference)):
         raise NotTranslatable("template", "the reference depends on the sample")
-    return fill(reference, scope)
+    return fill_template(reference, scope)
 
 
 def _translate_similarity(name: str, grader: Mapping[str, Any], scope: Mapping[str, Any], catalog: Catalog) -> Check:
@@ -102,7 +102,7 @@ def _read_threshold(grader: Mapping[str, Any]) -> float:
     return float(threshold)
 
 
-def _translate_multi(grader: Mapping[str, Any], item: Mapping[str, Any], catalog: Catalog) -> Group:
+def _translate_multi(grader: Mapping[str, Any], item: Mapping[str, Any], catalog: Catalog) -> CheckGroup:
     """Return a group with the formula's weights, which passes at `pass_threshold`, or at 1 without one."""
     threshold = grader.get("pass_threshold", 1)
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
@@ -112,7 +112,7 @@ def _translate_multi(grader: Mapping[str, Any], item: Mapping[str, Any], catalog
         if grader["graders"][key]["type"] not in {"string_check", *_MODELS}:
             why = f"the mean counts shares of {key}, but a criterion is met or not: only string_check is 0 or 1"
             raise NotTranslatable("formula", why)
-    return Group(
+    return CheckGroup(
         tuple(_weigh(key, translate_grader(grader["graders"][key], item, catalog), weights[key]) for key in weights),
         minimum=threshold,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.listing import Import, Untranslated
+from aex_cli.importing.listing import ImportedEval, Untranslated
 from aex_cli.importing.work_bodies import build_work_body
 from aex_cli.report import write_atomically
 from aex_outcomes.catalog import Catalog
@@ -30,7 +30,7 @@ class WrittenImport:
 
 
 def write_import(
-    imported: Import, folder: Path, max_cpc: str, catalog: Catalog, progress: ProgressCallback
+    imported: ImportedEval, folder: Path, max_cpc: str, catalog: Catalog, progress: ProgressCallback
 ) -> WrittenImport:
     """Write the files of an import into a folder, and replace older ones.
 

@@ -22,7 +22,7 @@ ONCE = Repeat()
 
 
 @dataclass(frozen=True, slots=True)
-class OneUnit:
+class CodeUnit:
     """An atom that matches one UTF-16 code unit."""
 
     ranges: Ranges
@@ -30,7 +30,7 @@ class OneUnit:
 
 
 @dataclass(frozen=True, slots=True)
-class Astral:
+class AstralCharacter:
     """A literal character beyond U+FFFF, which is two code units."""
 
     character: str
@@ -51,17 +51,17 @@ class Alternatives:
     repeat: Repeat = ONCE
 
 
-Node: TypeAlias = OneUnit | Astral | Anchor | Alternatives
+Node: TypeAlias = CodeUnit | AstralCharacter | Anchor | Alternatives
 
 
-def invert(ranges: Ranges) -> Ranges:
+def invert_ranges(ranges: Ranges) -> Ranges:
     """Return the code units outside the ranges."""
     starts = [0, *(last + 1 for _, last in ranges)]
     ends = [*(first - 1 for first, _ in ranges), MAX_UNIT]
     return tuple((first, last) for first, last in zip(starts, ends, strict=True) if first <= last)
 
 
-def merge(ranges: list[tuple[int, int]]) -> Ranges:
+def merge_ranges(ranges: list[tuple[int, int]]) -> Ranges:
     """Return the ranges sorted, with overlapping and adjacent ones joined."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
@@ -72,11 +72,11 @@ def merge(ranges: list[tuple[int, int]]) -> Ranges:
     return tuple(merged)
 
 
-def unsupported(what: str) -> NotTranslatable:
+def make_pattern_error(what: str) -> NotTranslatable:
     """Return the error for a part of a pattern that has no translation."""
     return NotTranslatable("regex", f"the regular expression has {what}")
 
 
-def single(unit: int) -> Ranges:
+def make_unit_range(unit: int) -> Ranges:
     """Return the range of one code unit."""
     return ((unit, unit),)

@@ -8,18 +8,18 @@ halves. A single one between narrow neighbours cannot match such a character at 
 from collections.abc import Iterable, Sequence
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.javascript_regex import Parser
+from aex_cli.importing.javascript_regex import RegexParser
 from aex_cli.importing.regex_nodes import (
     ONCE,
     Alternatives,
     Anchor,
-    Astral,
+    AstralCharacter,
+    CodeUnit,
     Node,
-    OneUnit,
     Ranges,
     Repeat,
-    invert,
-    unsupported,
+    invert_ranges,
+    make_pattern_error,
 )
 from aex_outcomes.kernels.patterns import InvalidPattern, check_pattern
 
@@ -40,7 +40,7 @@ def translate_regex(source: str) -> str:
 
     Raises `NotTranslatable` if there is none, or if RE2 or the limits of patterns refuse it.
     """
-    pattern = _Writer(Parser(source).parse()).write()
+    pattern = _Writer(RegexParser(source).parse()).write()
     try:
         check_pattern(pattern)
     except InvalidPattern as error:
@@ -48,14 +48,14 @@ def translate_regex(source: str) -> str:
     return pattern
 
 
-def is_wide(node: OneUnit) -> bool:
+def is_wide(node: CodeUnit) -> bool:
     """Return True if the atom matches the halves of characters beyond U+FFFF.
 
     Raises `NotTranslatable` if it matches only some of the halves.
     """
     covered = [(first, last) for first, last in node.ranges if first <= _SURROGATES[1] and last >= _SURROGATES[0]]
     if covered and not (covered[0][0] <= _SURROGATES[0] and covered[0][1] >= _SURROGATES[1]):
-        raise unsupported("halves of characters beyond U+FFFF")
+        raise make_pattern_error("halves of characters beyond U+FFFF")
     return bool(covered)
 
 
@@ -76,9 +76,9 @@ class _Writer:
         node = nodes[index]
         if isinstance(node, Anchor):
             if node.sign == "B":
-                raise unsupported(r"\B, which RE2 also finds within a character")
+                raise make_pattern_error(r"\B, which RE2 also finds within a character")
             return _ANCHORS[node.sign]
-        if isinstance(node, Astral):
+        if isinstance(node, AstralCharacter):
             return node.character
         if isinstance(node, Alternatives):
             inner = "|".join(self._sequence(branch, is_top=False) for branch in node.branches)
@@ -101,7 +101,7 @@ class _Writer:
             return True
         if repeat == ONCE and before and after:
             return _EDGE in {before, after}
-        raise unsupported(_HALVES)
+        raise make_pattern_error(_HALVES)
 
 
 def _find_end(neighbours: Iterable[Node], *, is_top: bool) -> str:
@@ -110,7 +110,7 @@ def _find_end(neighbours: Iterable[Node], *, is_top: bool) -> str:
     `mandatory`: a narrow atom or an anchor. `edge`: the end of the whole pattern. Empty: unknown, or another wide atom.
     """
     for node in neighbours:
-        if isinstance(node, Anchor | Astral):
+        if isinstance(node, Anchor | AstralCharacter):
             return _MANDATORY
         if _count_wide(node) or _has_anchor(node):
             return ""
@@ -120,7 +120,7 @@ def _find_end(neighbours: Iterable[Node], *, is_top: bool) -> str:
 
 
 def _is_optional(node: Node) -> bool:
-    if isinstance(node, OneUnit):
+    if isinstance(node, CodeUnit):
         return node.repeat.least == 0
     if isinstance(node, Alternatives):
         return node.repeat.least == 0 or any(all(map(_is_optional, branch)) for branch in node.branches)
@@ -137,7 +137,7 @@ def _count_wide(node: Node, least: int = 0) -> int:
     """Count the wide atoms of a node that occur at least `least` times."""
     if isinstance(node, Alternatives):
         return sum(_count_wide(each, least) for branch in node.branches for each in branch)
-    return int(isinstance(node, OneUnit) and is_wide(node) and node.repeat.least >= least)
+    return int(isinstance(node, CodeUnit) and is_wide(node) and node.repeat.least >= least)
 
 
 def _has_repeated_wide_group(node: Node) -> bool:
@@ -160,7 +160,7 @@ def _write_repeat(repeat: Repeat) -> str:
 def _write_class(ranges: Ranges, *, beyond: bool) -> str:
     """Return a class of RE2; with `beyond` it also has all characters beyond U+FFFF."""
     if beyond:
-        others = _write_ranges(invert(ranges))
+        others = _write_ranges(invert_ranges(ranges))
         return f"[^{others}]" if others else _ANY
     parts = _write_ranges(ranges)
     is_single = len(ranges) == 1 and ranges[0][0] == ranges[0][1]

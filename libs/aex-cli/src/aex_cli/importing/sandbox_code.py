@@ -58,7 +58,7 @@ def is_near(text, expected, limit):
 """
 
 
-def assemble(functions: str, result: str, without_text: str = "False") -> str:
+def assemble_code(functions: str, result: str, without_text: str = "False") -> str:
     """Return code of functions whose `evaluate` returns the expression `result` over the delivered `text`.
 
     `without_text`: the expression that it returns if the agent delivered no text.
@@ -74,12 +74,12 @@ def build_word_count_code(low: float | None, high: float | None, *, negated: boo
     bounds = [f"{low!r} <= count" if low is not None else "", f"count <= {high!r}" if high is not None else ""]
     condition = " and ".join(filter(None, bounds))
     functions = f"{_COUNT_WORDS}\n\ndef is_met(count):\n    return {'not ' if negated else ''}({condition or 'True'})\n"
-    return assemble(functions, "is_met(count_words(text))")
+    return assemble_code(functions, "is_met(count_words(text))")
 
 
 def build_levenshtein_code(expected: str, limit: int) -> str:
     """Return code that checks that the edit distance in UTF-16 code units is at most `limit`."""
-    return assemble(_LEVENSHTEIN, f"is_near(text, {expected!r}, {limit})")
+    return assemble_code(_LEVENSHTEIN, f"is_near(text, {expected!r}, {limit})")
 
 
 def build_grade_code(source: str, item: Mapping[str, Any], threshold: float) -> str:
@@ -140,7 +140,7 @@ def build_assertion_code(value: str, variables: Mapping[str, Any], threshold: fl
         scored="" if threshold is None else f' and result["score"] >= {threshold!r}',
         negated=negated,
     )
-    return _require_supported(assemble(f"{main}\n\n{verdict.strip()}", "decide(text)"))
+    return _require_supported(assemble_code(f"{main}\n\n{verdict.strip()}", "decide(text)"))
 
 
 _DECIDE = """

@@ -58,17 +58,19 @@ def _split_path(path: str) -> tuple[str, ...]:
     return tuple(next(filter(None, found.groups()), "") for found in _STEP.finditer(path))
 
 
-def variables_in(template: Template) -> list[Variable]:
+def list_variables(template: Template) -> list[Variable]:
     """Return the variables of a template, in order."""
     return [each for each in template if isinstance(each, Variable)]
 
 
-def fill(template: Template, scope: Mapping[str, Any]) -> str:
+def fill_template(template: Template, scope: Mapping[str, Any]) -> str:
     """Return the template's text with the values of `scope`, a mapping from first names to values.
 
     Raises `NotTranslatable` for a missing value, and for one that tools write in different ways.
     """
-    return "".join(each if isinstance(each, str) else write_value(find_value(each, scope)) for each in template)
+    return "".join(
+        each if isinstance(each, str) else format_value_or_raise(find_value(each, scope)) for each in template
+    )
 
 
 def find_value(variable: Variable, scope: Mapping[str, Any]) -> Any:
@@ -88,7 +90,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def write_value(value: Any) -> str:
+def format_value_or_raise(value: Any) -> str:
     """Return a text, or a number as both JavaScript and Python write it.
 
     Raises `NotTranslatable` for other values, such as true, null, 1.0 and lists.

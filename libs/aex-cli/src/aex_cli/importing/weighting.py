@@ -7,19 +7,19 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
-from aex_cli.importing.checks import Check, Group, NotTranslatable
+from aex_cli.importing.checks import Check, CheckGroup, NotTranslatable
 
 _MAX_WEIGHT = 10**9
 _DIGITS = range(1, 17)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WeightedPart:
     """A check or a group by its numbers alone: weight, minimum and parts; a check has no parts."""
 
     weight: float
     minimum: float | None = None
-    parts: "tuple[Part, ...]" = ()
+    parts: "tuple[WeightedPart, ...]" = ()
     is_check: bool = False
 
 
@@ -35,7 +35,7 @@ class Weighting:
     minimum: float | None
 
 
-def weigh(group: Group, max_criteria: int) -> Weighting:
+def compute_weighting(group: CheckGroup, max_criteria: int) -> Weighting:
     """Return the weighting that decides as the group does for every combination of met checks.
 
     `max_criteria`: maximum of checks. Raises `NotTranslatable` if there are more, or if no weighting decides in the
@@ -48,14 +48,14 @@ def weigh(group: Group, max_criteria: int) -> Weighting:
     return _weigh(_to_part(group))
 
 
-def _to_part(item: Check | Group) -> Part:
+def _to_part(item: Check | CheckGroup) -> WeightedPart:
     if isinstance(item, Check):
-        return Part(item.weight, is_check=True)
-    return Part(item.weight, item.minimum, tuple(map(_to_part, item.items)))
+        return WeightedPart(item.weight, is_check=True)
+    return WeightedPart(item.weight, item.minimum, tuple(map(_to_part, item.items)))
 
 
 @lru_cache(maxsize=256)  # the rows of an eval mostly have the same weights
-def _weigh(group: Part) -> Weighting:
+def _weigh(group: WeightedPart) -> Weighting:
     weights = _write_weights(list(_flatten(group, Fraction(1))))
     limited = [] if group.minimum is not None else [each for each in group.parts if each.minimum is not None]
     if group.minimum is None and not limited:
@@ -66,7 +66,7 @@ def _weigh(group: Part) -> Weighting:
     return Weighting(weights, required, _find_minimum(group, weights, required))
 
 
-def _flatten(part: Part, factor: Fraction) -> Iterator[Fraction]:
+def _flatten(part: WeightedPart, factor: Fraction) -> Iterator[Fraction]:
     """Yield the weight of each check; those of a group share the group's weight."""
     if part.is_check:
         yield factor * Fraction(repr(part.weight))
@@ -76,7 +76,7 @@ def _flatten(part: Part, factor: Fraction) -> Iterator[Fraction]:
         yield from _flatten(each, share)
 
 
-def _total(part: Part) -> Fraction:
+def _total(part: WeightedPart) -> Fraction:
     return sum((Fraction(repr(each.weight)) for each in part.parts), Fraction()) or Fraction(1)
 
 
@@ -92,7 +92,7 @@ def _write_weights(exact: Sequence[Fraction]) -> tuple[float, ...]:
     return tuple(float(each // divisor) for each in integers)
 
 
-def _list_required(part: Part, *, within: bool) -> Iterator[bool]:
+def _list_required(part: WeightedPart, *, within: bool) -> Iterator[bool]:
     """Yield whether each check is required: those outside a group with a minimum. `within`: inside one."""
     for each in part.parts:
         if each.is_check:
@@ -101,7 +101,7 @@ def _list_required(part: Part, *, within: bool) -> Iterator[bool]:
             yield from _list_required(each, within=within or each.minimum is not None)
 
 
-def _find_minimum(group: Part, weights: Sequence[float], required: Sequence[bool]) -> float:
+def _find_minimum(group: WeightedPart, weights: Sequence[float], required: Sequence[bool]) -> float:
     """Return a minimum share that separates the combinations that pass from those that fail.
 
     Every combination is tried: tools add weights in floating-point numbers, the engine exactly.
@@ -125,12 +125,12 @@ def _find_minimum(group: Part, weights: Sequence[float], required: Sequence[bool
     return next(each for each in proposed if failing < Fraction(repr(each)) <= passing)
 
 
-def _passes(part: Part, met: list[bool]) -> bool:
+def _passes(part: WeightedPart, met: list[bool]) -> bool:
     """Return True if the group passes; removes the values of its checks from `met`."""
     return _grade(part, met)[0]
 
 
-def _grade(part: Part, met: list[bool]) -> tuple[bool, float]:
+def _grade(part: WeightedPart, met: list[bool]) -> tuple[bool, float]:
     """Return whether a part passes, and its score.
 
     Scores are added in order and in floating-point numbers, as other tools do. The values of checks are removed from

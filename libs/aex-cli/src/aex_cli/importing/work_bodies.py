@@ -6,7 +6,7 @@ from typing import Any
 
 from aex_cli.importing.checks import Check, NotTranslatable
 from aex_cli.importing.listing import ImportedWork
-from aex_cli.importing.weighting import Weighting, weigh
+from aex_cli.importing.weighting import Weighting, compute_weighting
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.submission import check_submission
 from aex_outcomes.submission.appraisal import Appraise, appraise_work
@@ -28,7 +28,7 @@ def build_work_body(
     checks = list(work.group.checks())
     if not checks:
         raise NotTranslatable("no_check", "nothing of the row was translated, so that any output would pass")
-    weighting = weigh(work.group, catalog.max_criteria)
+    weighting = compute_weighting(work.group, catalog.max_criteria)
     criteria, evaluation = _build_criteria(checks, weighting)
     combined: dict[str, Any] = {"criteria": criteria}
     if weighting.minimum is not None:

@@ -7,9 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aex_cli.importing.checks import Check, NotTranslatable, code_check, pattern_check, schema_check
+from aex_cli.importing.checks import Check, NotTranslatable, make_code_check, make_pattern_check, make_schema_check
 from aex_cli.importing.json_code import build_is_json_code, build_schema_code, parse_schema
-from aex_cli.importing.literal_patterns import containing, equal_to, quote, quote_ignoring_case
+from aex_cli.importing.literal_patterns import (
+    build_caseless_pattern,
+    build_equality_pattern,
+    build_literal_pattern,
+    build_terms_pattern,
+)
 from aex_cli.importing.promptfoo.values import AssertionValue, read_bounds
 from aex_cli.importing.regex_writer import translate_regex
 from aex_cli.importing.sandbox_code import (
@@ -89,59 +94,61 @@ def _equals(value: AssertionValue) -> Check:
         why = "equals: it compares the output as JSON: let the agent deliver JSON, and use output_schema with const"
         raise NotTranslatable("value", why)
     if value.value == "":
-        return pattern_check("", equal_to(""), negated=value.negated)
-    return pattern_check("", equal_to(value.text(numbers=True)), negated=value.negated)
+        return make_pattern_check("", build_equality_pattern(""), negated=value.negated)
+    return make_pattern_check("", build_equality_pattern(value.require_text(accept_number=True)), negated=value.negated)
 
 
 def _contains(value: AssertionValue) -> Check:
-    return pattern_check("", containing([value.text(numbers=True)]), negated=value.negated)
+    return make_pattern_check("", build_terms_pattern([value.require_text(accept_number=True)]), negated=value.negated)
 
 
 def _icontains(value: AssertionValue) -> Check:
-    return pattern_check("", containing([value.text(numbers=True)], ignore_case=True), negated=value.negated)
+    return make_pattern_check(
+        "", build_terms_pattern([value.require_text(accept_number=True)], ignore_case=True), negated=value.negated
+    )
 
 
 def _contains_any(value: AssertionValue) -> Check:
-    return pattern_check("", containing(value.terms()), negated=value.negated)
+    return make_pattern_check("", build_terms_pattern(value.list_terms()), negated=value.negated)
 
 
 def _icontains_any(value: AssertionValue) -> Check:
-    return pattern_check("", containing(value.terms(), ignore_case=True), negated=value.negated)
+    return make_pattern_check("", build_terms_pattern(value.list_terms(), ignore_case=True), negated=value.negated)
 
 
 def _contains_all(value: AssertionValue) -> Check:
-    return _all_of([quote(each) for each in value.terms()], negated=value.negated)
+    return _all_of([build_literal_pattern(each) for each in value.list_terms()], negated=value.negated)
 
 
 def _icontains_all(value: AssertionValue) -> Check:
-    return _all_of([quote_ignoring_case(each) for each in value.terms()], negated=value.negated)
+    return _all_of([build_caseless_pattern(each) for each in value.list_terms()], negated=value.negated)
 
 
 def _all_of(patterns: Sequence[str], *, negated: bool) -> Check:
     """Return a check that a text has matches of all patterns; a schema, because RE2 has no conjunction."""
     if len(patterns) == 1:
-        return pattern_check("", patterns[0] or r"\A", negated=negated)
+        return make_pattern_check("", patterns[0] or r"\A", negated=negated)
     every = {"allOf": [{"pattern": each} for each in patterns]}
-    return schema_check("", {"type": "string", **({"not": every} if negated else every)})
+    return make_schema_check("", {"type": "string", **({"not": every} if negated else every)})
 
 
 def _starts_with(value: AssertionValue) -> Check:
-    return pattern_check("", rf"\A{quote(value.text())}", negated=value.negated)
+    return make_pattern_check("", rf"\A{build_literal_pattern(value.require_text())}", negated=value.negated)
 
 
 def _ends_with(value: AssertionValue) -> Check:
-    return pattern_check("", rf"{quote(value.text())}\z", negated=value.negated)
+    return make_pattern_check("", rf"{build_literal_pattern(value.require_text())}\z", negated=value.negated)
 
 
 def _regex(value: AssertionValue) -> Check:
-    return pattern_check("", translate_regex(value.text()), negated=value.negated)
+    return make_pattern_check("", translate_regex(value.require_text()), negated=value.negated)
 
 
 def _is_json(value: AssertionValue) -> Check:
     if value.value in (None, ""):
-        return code_check("", build_is_json_code(negated=value.negated))
-    schema = parse_schema(value.text()) if isinstance(value.value, str) else value.value
-    return code_check("", build_schema_code(schema, negated=value.negated))
+        return make_code_check("", build_is_json_code(negated=value.negated))
+    schema = parse_schema(value.require_text()) if isinstance(value.value, str) else value.value
+    return make_code_check("", build_schema_code(schema, negated=value.negated))
 
 
 def _latency(value: AssertionValue) -> Check:
@@ -157,13 +164,13 @@ def _levenshtein(value: AssertionValue) -> Check:
     threshold = _DEFAULT_DISTANCE if value.threshold is None else value.threshold
     if not is_finite_number(threshold) or threshold <= 0:
         raise NotTranslatable("threshold", "levenshtein: versions of promptfoo differ on a threshold of 0 or less")
-    expected = value.fill(value.value) if isinstance(value.value, str) else value.text()
-    return code_check("", build_levenshtein_code(expected, int(threshold)))
+    expected = value.fill(value.value) if isinstance(value.value, str) else value.require_text()
+    return make_code_check("", build_levenshtein_code(expected, int(threshold)))
 
 
 def _word_count(value: AssertionValue) -> Check:
     low, high = read_bounds(value)
-    return code_check("", build_word_count_code(low, high, negated=value.negated))
+    return make_code_check("", build_word_count_code(low, high, negated=value.negated))
 
 
 def _character_count(value: AssertionValue) -> Check:
@@ -184,8 +191,8 @@ def _character_count(value: AssertionValue) -> Check:
 def _python(value: AssertionValue) -> Check:
     if value.threshold is not None and not is_finite_number(value.threshold):
         raise NotTranslatable("threshold", "python: its threshold is no number")
-    code = build_assertion_code(value.text(), value.variables, value.threshold, negated=value.negated)
-    return code_check("", code)
+    code = build_assertion_code(value.require_text(), value.variables, value.threshold, negated=value.negated)
+    return make_code_check("", code)
 
 
 _TRANSLATIONS: Mapping[str, Callable[[AssertionValue], Check]] = {

@@ -36,7 +36,7 @@ class TestCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class PromptfooConfig:
     """A promptfoo configuration."""
 
     name: str
@@ -45,7 +45,7 @@ class Config:
     cases: tuple[TestCase, ...]
 
 
-def read_config(document: InputDocument, own_tests: InputDocument | None, listed: UntranslatedList) -> Config:
+def read_config(document: InputDocument, own_tests: InputDocument | None, listed: UntranslatedList) -> PromptfooConfig:
     """Read a configuration, with the tests of a second document instead of its own if there is one.
 
     References to files, and tests that run code before their assertions, are added to `listed`. Raises `UserError`
@@ -72,7 +72,7 @@ def read_config(document: InputDocument, own_tests: InputDocument | None, listed
     if problems:
         raise BadFile(f"{document.name} {each}" if each.startswith("/") else each for each in dict.fromkeys(problems))
     name = str(value.get("description") or "Imported promptfoo eval")
-    return Config(name, tuple(_list_prompts(value.get("prompts"), listed)), tuple(cases))
+    return PromptfooConfig(name, tuple(_list_prompts(value.get("prompts"), listed)), tuple(cases))
 
 
 def _read_default(config: Mapping[str, Any], problems: list[str], listed: UntranslatedList) -> Mapping[str, Any]:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aex_cli.importing.checks import Group, Item, NotTranslatable
-from aex_cli.importing.listing import Import, ImportedWork, UntranslatedList
+from aex_cli.importing.checks import CheckGroup, Item, NotTranslatable
+from aex_cli.importing.listing import ImportedEval, ImportedWork, UntranslatedList
 from aex_cli.importing.promptfoo.assertions import translate_assertion
-from aex_cli.importing.promptfoo.config import ASSERT_SET, Config, TestCase, read_config
-from aex_cli.importing.promptfoo.values import fill_once
+from aex_cli.importing.promptfoo.config import ASSERT_SET, PromptfooConfig, TestCase, read_config
+from aex_cli.importing.promptfoo.values import fill_plain_variables
 from aex_cli.importing.templates import Template, parse_template
 from aex_cli.offline.documents import InputDocument
 from aex_models.numbers import is_finite_number
 from aex_runtime.commandline import ProgressCallback, UserError
 
 
-def import_promptfoo(document: InputDocument, tests: InputDocument | None, progress: ProgressCallback) -> Import:
+def import_promptfoo(document: InputDocument, tests: InputDocument | None, progress: ProgressCallback) -> ImportedEval:
     """Translate the tests of a configuration, or those of a second document.
 
     Raises `UserError` for documents of another shape, with all problems.
@@ -31,10 +31,10 @@ def import_promptfoo(document: InputDocument, tests: InputDocument | None, progr
         progress("translating", index + 1, len(config.cases))
     if not config.cases and not listed.entries(0):
         raise UserError(f"{document.name} has no tests", "add tests, or name a file of tests with --data")
-    return Import(config.name, tuple(works), listed)
+    return ImportedEval(config.name, tuple(works), listed)
 
 
-def _translate_case(case: TestCase, listed: UntranslatedList) -> Group | None:
+def _translate_case(case: TestCase, listed: UntranslatedList) -> CheckGroup | None:
     """Return the checks of a test; None if nothing of it can be kept.
 
     Under a threshold every assertion counts, so that one without translation makes the whole group untranslated.
@@ -51,7 +51,7 @@ def _translate_case(case: TestCase, listed: UntranslatedList) -> Group | None:
 
 def _build_group(
     assertions: Sequence[tuple[str, Any]], threshold: Any, case: TestCase, listed: UntranslatedList, weight: float = 1.0
-) -> Group:
+) -> CheckGroup:
     items: list[Item] = []
     failed = 0
     for path, assertion in assertions:
@@ -61,12 +61,12 @@ def _build_group(
             failed += 1
             listed.add(path, error)
     if threshold is None:
-        return Group(tuple(items), weight=weight)
+        return CheckGroup(tuple(items), weight=weight)
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise NotTranslatable("threshold", "the threshold is no number from 0 to 1")
     if failed:
         raise NotTranslatable("threshold", "the threshold counts an assertion that is not translated")
-    return Group(tuple(items), threshold, weight)
+    return CheckGroup(tuple(items), threshold, weight)
 
 
 def _translate(path: str, assertion: Any, case: TestCase, listed: UntranslatedList) -> Item:
@@ -89,7 +89,7 @@ def _translate(path: str, assertion: Any, case: TestCase, listed: UntranslatedLi
 Prompts = Sequence[tuple[str, Template]]
 
 
-def _parse_prompts(config: Config, listed: UntranslatedList) -> Prompts:
+def _parse_prompts(config: PromptfooConfig, listed: UntranslatedList) -> Prompts:
     parsed = []
     for path, text in config.prompts:
         try:
@@ -105,7 +105,7 @@ def _build_input(prompts: Prompts, case: TestCase, listed: UntranslatedList) -> 
     for path, template in prompts:
         try:
             prefix, suffix = (str(case.options.get(each) or "") for each in ("prefix", "suffix"))
-            texts.append(f"{prefix}{fill_once(template, case.variables)}{suffix}")
+            texts.append(f"{prefix}{fill_plain_variables(template, case.variables)}{suffix}")
         except NotTranslatable as error:
             listed.add(path, error)
     if texts:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from aex_cli.importing.checks import NotTranslatable
-from aex_cli.importing.templates import Template, fill, parse_template, variables_in, write_value
+from aex_cli.importing.templates import Template, fill_template, format_value_or_raise, list_variables, parse_template
 from aex_models.numbers import is_finite_number
 
 FILE = "file://"
@@ -13,13 +13,13 @@ _STRIPPED = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".j
 """White space that JavaScript strips."""
 
 
-def fill_once(template: Template, variables: Mapping[str, Any]) -> str:
+def fill_plain_variables(template: Template, variables: Mapping[str, Any]) -> str:
     """Return a template's text with these variables.
 
     Raises `NotTranslatable` for a missing variable, and for one that is itself a template.
     """
-    filled = fill(template, variables)
-    if variables_in(template) and re.search(r"\{[{%#]", filled):
+    filled = fill_template(template, variables)
+    if list_variables(template) and re.search(r"\{[{%#]", filled):
         raise NotTranslatable("template", "a variable is itself a template: write out what it gives")
     return filled
 
@@ -37,10 +37,10 @@ class AssertionValue:
             if isinstance(each, str) and each.startswith((FILE, "package:")):
                 raise NotTranslatable("file_reference", "files are not followed: write the value into the assertion")
 
-    def text(self, *, numbers: bool = False) -> str:
-        """Return the value as a text that is not empty; with `numbers`, also a number as text."""
-        if numbers and is_finite_number(self.value):
-            return write_value(self.value)
+    def require_text(self, *, accept_number: bool = False) -> str:
+        """Return the value as a text that is not empty; with `accept_number`, also a number as text."""
+        if accept_number and is_finite_number(self.value):
+            return format_value_or_raise(self.value)
         if not isinstance(self.value, str):
             raise NotTranslatable("value", f"{self.kind}: its value is no text")
         filled = self.fill(self.value)
@@ -50,15 +50,15 @@ class AssertionValue:
 
     def fill(self, template: str) -> str:
         """Return a template filled with the test's variables."""
-        return fill_once(parse_template(template, has_statements=True), self.variables)
+        return fill_plain_variables(parse_template(template, has_statements=True), self.variables)
 
-    def terms(self) -> list[str]:
+    def list_terms(self) -> list[str]:
         """Return the terms of a list, or those between commas of a text."""
         if isinstance(self.value, list) and self.value:
             if not all(isinstance(each, str) or _is_integer(each) for each in self.value):
                 raise NotTranslatable("value", f"{self.kind}: its list has more than texts and whole numbers")
             return [self.fill(each) if isinstance(each, str) else str(each) for each in self.value]
-        return _split_at_commas(self.text())
+        return _split_at_commas(self.require_text())
 
 
 def _is_integer(value: Any) -> TypeGuard[int]:
