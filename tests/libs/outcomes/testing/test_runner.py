@@ -78,6 +78,8 @@ def defaults(a, *, b=2): return [a, b]
         "import contextlib, io\nout = io.StringIO()\nwith contextlib.redirect_stdout(out):\n    say('hi')\n"
         "assert out.getvalue() == 'hi!'",
         "from aex_tests import ask\nassert ask(Stack(), '__eq__', 5) is True",
+        "import logging, unittest\nwith unittest.TestCase().assertLogs():\n    logging.warning('here')",
+        "from xml.dom.minidom import parseString\nassert parseString('<a/>').documentElement.tagName == 'a'",
         "stack = Stack()\nassert stack == stack and stack in [stack] and {stack: 1}[stack] == 1",
         "method = Stack(4).pop\nassert method() == 4",
         "import solution as s, unittest\ncase = unittest.TestCase()\nwith case.assertRaisesRegex(s.Refused, 'no'):\n"
@@ -222,6 +224,10 @@ def test_a_file_without_test_functions_is_one_test(graded: Graded) -> None:
         ("import sys\nprint(5, flush=True)\nsys.stdout = None", "passed"),
         ("import sys\nprint(5)\nsys.stdout = object()", "error"),
         ("import sys\nsys.__stdout__.write('5')", "passed"),
+        ("out = open(1, 'w')\nout.write('5')", "passed"),
+        ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach())\nprint(5)", "passed"),
+        ("import argparse\nprint(argparse.ArgumentParser().parse_args([]) and 5)", "passed"),
+        ("import os\nprint(5 if os.path.isabs(os.path.abspath(__file__)) else 0)", "passed"),
     ],
 )
 def test_a_program_runs_on_standard_input_and_output(graded: Graded, code: str, outcome: str) -> None:

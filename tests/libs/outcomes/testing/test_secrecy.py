@@ -33,7 +33,7 @@ def runner() -> Iterator[WorkerTestRunner]:
 
 
 def memory_of(pid: int) -> bytes:
-    """All readable memory of a process that may be written, where its data lies."""
+    """Return the memory of a process that may be written, where its data lies."""
     parts = []
     try:
         with Path(f"/proc/{pid}/mem").open("rb", 0) as memory:

@@ -22,13 +22,13 @@ from aex_outcomes.confinement.seccomp import (
 _X86_64 = call_numbers(
     "read:0 write:1 close:3 fstat:5 poll:7 lseek:8 mmap:9 mprotect:10 munmap:11 brk:12 rt_sigaction:13 "
     "rt_sigprocmask:14 rt_sigreturn:15 pread64:17 readv:19 writev:20 select:23 sched_yield:24 mremap:25 madvise:28 "
-    "nanosleep:35 getpid:39 exit:60 gettimeofday:96 getrusage:98 times:100 getuid:102 getgid:104 geteuid:107 "
+    "nanosleep:35 getpid:39 exit:60 getcwd:79 gettimeofday:96 getrusage:98 times:100 getuid:102 getgid:104 geteuid:107 "
     "getegid:108 getppid:110 sigaltstack:131 gettid:186 time:201 futex:202 sched_getaffinity:204 restart_syscall:219 "
     "clock_gettime:228 clock_getres:229 clock_nanosleep:230 exit_group:231 pselect6:270 ppoll:271 "
     "set_robust_list:273 getrandom:318 membarrier:324 rseq:334"
 )
 _AARCH64 = call_numbers(
-    "read:63 write:64 close:57 fstat:80 lseek:62 mmap:222 mprotect:226 munmap:215 brk:214 rt_sigaction:134 "
+    "getcwd:17 read:63 write:64 close:57 fstat:80 lseek:62 mmap:222 mprotect:226 munmap:215 brk:214 rt_sigaction:134 "
     "rt_sigprocmask:135 rt_sigreturn:139 pread64:67 readv:65 writev:66 sched_yield:124 mremap:216 madvise:233 "
     "nanosleep:101 getpid:172 exit:93 gettimeofday:169 getrusage:165 times:153 getuid:174 getgid:176 geteuid:175 "
     "getegid:177 getppid:173 sigaltstack:132 gettid:178 futex:98 sched_getaffinity:123 restart_syscall:128 "

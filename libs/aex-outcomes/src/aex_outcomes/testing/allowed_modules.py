@@ -31,9 +31,10 @@ _SUBMODULES = (
     "encodings.latin_1", "encodings.punycode", "encodings.raw_unicode_escape", "encodings.rot_13",
     "encodings.unicode_escape", "encodings.utf_16", "encodings.utf_16_be", "encodings.utf_16_le", "encodings.utf_32",
     "encodings.utf_8_sig", "html.entities", "html.parser", "importlib.abc", "importlib.util", "json.decoder",
-    "logging.handlers", "os.path", "unittest.mock", "urllib.parse", "xml.dom.minidom", "xml.etree.ElementTree",
+    "logging.handlers", "os.path", "unittest._log", "unittest.mock", "urllib.parse", "xml.dom.expatbuilder",
+    "xml.dom.minidom", "xml.etree.ElementTree",
 )  # fmt: skip
-_LOADED_LATE = ("_strptime", "_pydecimal", "_pydatetime", "_markupbase", "_compat_pickle", "_sitebuiltins")
+_LOADED_LATE = ("_strptime", "_pydecimal", "_pydatetime", "_markupbase", "_compat_pickle", "_sitebuiltins", "shutil")
 """Modules that the standard library imports on first use."""
 
 
@@ -69,7 +70,7 @@ def remove_other_modules() -> None:
     """Remove loaded modules that may not be imported from `sys.modules`; code that uses them keeps them."""
     for name in list(sys.modules):
         top = name.partition(".")[0]
-        if top not in ALLOWED_MODULES and not top.startswith("_"):
+        if top not in ALLOWED_MODULES and not top.startswith("_") and top not in _LOADED_LATE:
             del sys.modules[name]
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from aex_outcomes.testing.allowed_modules import use_memory_importers
@@ -160,3 +161,19 @@ def run_program(data_descriptor: int) -> None:
     finally:
         threading._shutdown()  # type: ignore[attr-defined]  # waits for the program's threads, as Python does
         atexit._run_exitfuncs()
+        flush_output()
+        main.__dict__.clear()  # ends its objects, which may write, as `open(1, "w")` does
+        with suppress(Exception):  # an object that the program put here may need what is cleared
+            flush_output()
+
+
+def flush_output() -> None:
+    """Write what standard output holds, as Python does at its end.
+
+    The program may have replaced, closed or deleted it.
+    """
+    stream = getattr(sys, "stdout", None)
+    if stream is not None and not stream.closed:
+        stream.flush()
+    with suppress(ValueError, AttributeError):  # detached, closed or None, because the program has its own stream
+        sys.__stdout__.flush()  # type: ignore[union-attr]

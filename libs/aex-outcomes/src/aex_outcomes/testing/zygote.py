@@ -102,21 +102,7 @@ def run_forked_process(command: Mapping[str, object], descriptors: Sequence[int]
     except BaseException:  # noqa: BLE001 the exit status reports it, as Python does for a program
         status = _PROGRAM_ERROR
     finally:
-        try:
-            flush_output()
-        except BaseException:  # noqa: BLE001 the reader may have closed its end
-            status = status or _PROGRAM_ERROR
         os._exit(status & 0xFF)
-
-
-def flush_output() -> None:
-    """Write what standard output holds, as Python does at its end.
-
-    The program may have replaced, closed or deleted it.
-    """
-    for stream in (getattr(sys, "stdout", None), sys.__stdout__):
-        if stream is not None and not stream.closed:
-            stream.flush()
 
 
 def keep_descriptors(descriptors: Sequence[int], *, with_standard_streams: bool) -> list[int]:
