@@ -18,7 +18,9 @@ from tests.libs.outcomes.testing.served import ServedProgram, serve
 
 PROGRAM = """
 class Refused(ValueError): pass
-class TooLate(Refused): pass
+class Coded:
+    code = 5
+class TooLate(Refused, Coded): pass
 class Garbled(UnicodeDecodeError):
     def __init__(self, text): pass
 class Box:
@@ -109,6 +111,12 @@ def test_an_exception_of_the_program_has_the_bases_and_the_arguments_of_the_prog
     assert type(caught.value) is program.TooLate
     assert [each.__name__ for each in type(caught.value).__mro__[:3]] == ["TooLate", "Refused", "ValueError"]
     assert issubclass(program.TooLate, program.Refused)
+
+
+def test_a_base_that_is_no_exception_stays_in_the_program(program: ProgramModule) -> None:
+    with pytest.raises(program.TooLate) as caught:
+        program.refuse()
+    assert not hasattr(caught.value, "code")
 
 
 def test_exceptions_go_to_the_program_as_its_own(program: ProgramModule) -> None:

@@ -48,6 +48,9 @@ def numbers(n):
     for each in range(n): yield each
 def fail(kind): raise {"refused": Refused, "late": TooLate, "key": KeyError}[kind]("no", 3)
 def leave(): raise SystemExit(0)
+def crash():
+    import os
+    os._exit(3)
 def say(text): print(text, end="!")
 def apply(function): return function(1)
 def defaults(a, *, b=2): return [a, b]
@@ -110,6 +113,7 @@ def test_a_test_that_holds_in_one_process_passes(graded: Graded, statement: str)
         ("import copy\ncopy.deepcopy(Stack())", "error", "TypeError: an object of the program cannot be copied"),
         ("Stack().absent", "error", "AttributeError"),
         ("leave()", "error", "SystemExit"),
+        ("try:\n    crash()\nexcept BaseException:\n    pass", "crashed", "(exit code 3)"),
         ("import unittest\nraise unittest.SkipTest('later')", "failed", "skipped: later"),
         ("import os\nos._exit(0)", "error", "the test ended its process (exit code 0)"),
         ("import socket", "error", "ModuleNotFoundError: The module socket is not available"),
@@ -234,6 +238,19 @@ def test_a_program_runs_on_standard_input_and_output(graded: Graded, code: str, 
     tests = {"style": "io", "cases": [{"stdin": "2 3\n", "stdout": "5\n"}], "timeout_ms": 1_500}
     [only] = graded.results(tests, {"solution.py": code})
     assert only.outcome == outcome, only
+
+
+@pytest.mark.parametrize("code", ["import sys\nprint(len(sys.stdin.read()))", "print(300_000)"])
+def test_input_larger_than_a_pipe_is_read_or_left(graded: Graded, code: str) -> None:
+    tests = {"style": "io", "cases": [{"stdin": "x" * 300_000, "stdout": "300000"}]}
+    [only] = graded.results(tests, {"solution.py": code})
+    assert only.outcome == "passed", only
+
+
+def test_a_program_that_ends_by_a_signal_has_crashed(graded: Graded) -> None:
+    code = "import sys\nsys.setrecursionlimit(10**8)\ndef f(x): return list(map(f, [x]))\nf(1)"
+    [only] = graded.results({"style": "io", "cases": [{"stdout": ""}]}, {"solution.py": code})
+    assert (only.outcome, only.message) == ("crashed", "the program ended by signal 11")
 
 
 @pytest.mark.parametrize(

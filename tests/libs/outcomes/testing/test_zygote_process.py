@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -57,3 +58,23 @@ def test_a_zygote_that_does_not_answer_is_killed_and_answers_no_later_command(zy
 def test_a_closed_zygote_is_closed_once(zygote: ZygoteProcess) -> None:
     zygote.close()
     zygote.close()
+
+
+def test_a_killed_zygote_refuses_commands(zygote: ZygoteProcess) -> None:
+    os.kill(zygote.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, zygote.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(SandboxUnavailable, match="the process for tests has ended"):
+        zygote.reap(1)
+
+
+def test_a_zygote_that_is_killed_during_a_command_gives_no_answer() -> None:
+    zygote = ZygoteProcess()
+    os.kill(zygote.pid, signal.SIGSTOP)
+    killer = threading.Timer(0.1, os.kill, [zygote.pid, signal.SIGKILL])
+    killer.start()
+    try:
+        with pytest.raises(SandboxUnavailable, match="the process for tests has ended"):
+            zygote.reap(1)
+    finally:
+        killer.join()
+        zygote.close()
