@@ -101,3 +101,16 @@ def test_an_argument_is_not_written_back_as_what_it_is_not(graded: Graded, progr
     tests = _file("values = [1]; change(values); assert values == [1, 2] or 8 in values")
     [found] = graded.results(tests, program)
     assert found.outcome in _FAILURES
+
+
+@pytest.mark.parametrize("program", _programs("output"))
+def test_a_program_that_does_not_write_the_output_and_end_passes_no_case(
+    graded: Graded, program: Mapping[str, str]
+) -> None:
+    cases = [{"stdin": "x" * 200_000, "stdout": "42"}]
+    began = time.monotonic()
+    [found] = graded.results({"style": "io", "cases": cases, "timeout_ms": _TIMEOUT_MS}, program)
+    assert time.monotonic() - began < _TIMEOUT_MS / 1_000 + _MARGIN_S
+    assert found.outcome in _FAILURES
+    [following] = graded.results({"style": "io", "cases": cases}, {"solution.py": "print(42)"})
+    assert following.outcome == "passed"
