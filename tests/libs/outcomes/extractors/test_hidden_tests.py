@@ -89,6 +89,20 @@ async def test_a_program_of_a_wrong_shape_is_the_agents_error(graded: Graded, ou
     assert caught.value.code == code
 
 
+async def test_a_program_of_cases_needs_the_module_that_is_run(graded: Graded) -> None:
+    cases = {"style": "io", "module": "main", "cases": [{"stdout": "1"}]}
+    with pytest.raises(AgentFault) as caught:
+        await HiddenTestsExtractor(graded.runner).extract({"tests": cases}, {"files": {"other.py": ""}}, {})
+    assert caught.value.code == "module_missing"
+
+
+async def test_without_tests_nothing_runs() -> None:
+    extractor = HiddenTestsExtractor(Unavailable())
+    assert await extractor.extract({}, {"code": DOUBLE}, {}) == {}
+    assert extractor.max_seconds({}, None) == 0
+    assert list(await extractor.try_evaluation({})) == []
+
+
 async def test_a_runner_that_cannot_run_makes_the_verdict_indeterminate() -> None:
     engine = VerificationEngine(test_runner=Unavailable())
     found = await verify(ALL, {"code": DOUBLE}, engine=engine, evaluation={"tests": TESTS})

@@ -62,6 +62,8 @@ def test_type_has_one_spelling_that_the_database_takes(text: str, sql: str) -> N
         "INTEGER[3]",
         "STRUCT()",
         "STRUCT(a)",
+        "STRUCT INTEGER",
+        "STRUCT(a INTEGER b TEXT)",
         "STRUCT(a INTEGER, A TEXT)",
         "STRUCT(a INTEGER",
         "UHUGEINTS",

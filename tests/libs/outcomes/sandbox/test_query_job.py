@@ -31,6 +31,10 @@ def test_query_reads_the_tables() -> None:
     assert run_query({"query": "SELECT a AS X FROM T", "tables": [TABLE]})["columns"] == ["X"]
 
 
+def test_a_table_without_rows_is_empty() -> None:
+    assert rows("SELECT count(*) FROM t", {**TABLE, "rows": []}) == [[0]]
+
+
 @pytest.mark.parametrize(
     ("kind", "given", "displayed"),
     [

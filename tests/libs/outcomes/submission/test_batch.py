@@ -1,7 +1,7 @@
 from typing import Any
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.submission.batch import BatchCommon, check_batch_common, check_batch_output
+from aex_outcomes.submission.batch import BatchCommon, check_batch_common, check_batch_output, divide_into_groups
 from aex_outcomes.submission.verify_request import CheckedTrial, VerifyRequest
 
 CATALOG = Catalog.of()
@@ -51,3 +51,12 @@ def test_problem_of_an_output_has_its_pointer_in_the_line() -> None:
     misspelt = check_batch_output({"output": 1, "evalution": {}}, common(), CATALOG)
     assert [each.path for each in misspelt.problems] == ["/evalution"]
     assert "evaluation" in misspelt.problems[0].message
+
+
+def test_lines_are_divided_by_their_number_and_size() -> None:
+    small, large = [b"x"] * 5, [b"x" * 900_000] * 3
+    assert [list(each) for each in divide_into_groups(small, 0, 2)] == [[0, 1], [2, 3], [4]]
+    assert [list(each) for each in divide_into_groups(large, 0, 32)] == [[0, 1], [2]]
+    assert [list(each) for each in divide_into_groups(large, 200_000, 32)] == [[0], [1], [2]]
+    assert [list(each) for each in divide_into_groups([b"x" * 3_000_000], 0, 32)] == [[0]]
+    assert list(divide_into_groups([], 0, 32)) == []

@@ -24,6 +24,11 @@ def test_a_good_request_is_returned() -> None:
     assert (checked.request.input, checked.request.platform_latency_ms) == ({}, None)
 
 
+def test_criteria_or_science_are_required() -> None:
+    checked = check_verify_request({"output": {}}, CATALOG)
+    assert [(each.path, each.code) for each in checked.problems] == [("/success_criteria", "missing")]
+
+
 @pytest.mark.parametrize("output", [None, "text", [1], {}, 5, True])
 def test_any_json_is_an_output_null_too(output: Any) -> None:
     assert check_verify_request({**GOOD, "output": output}, CATALOG).request is not None
