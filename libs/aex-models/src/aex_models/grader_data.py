@@ -142,7 +142,7 @@ class ExpectedRecords(Frozen):
     fields: Annotated[dict[JsonPointer, Comparator], Field(min_length=1, max_length=200)]
     """Comparator of each field, by its location in a record."""
     key: Annotated[list[JsonPointer], Field(min_length=1, max_length=20)] | None = None
-    """Fields that identify a record; without them records are assigned by their fields."""
+    """Values that identify a record, among the fields or not; without them records are assigned by their fields."""
     at: JsonPointer | None = None
     """Location of the records in the output; `/records` by default."""
 
@@ -217,7 +217,7 @@ class SqlResult(Frozen):
 class SqlTask(Frozen):
     """Tables for the agent's query, and its expected result."""
 
-    tables: Annotated[dict[Label, SqlTable], Field(min_length=1, max_length=20)]
+    tables: Annotated[dict[Label, SqlTable], Field(max_length=20)] = {}
     """Tables by name."""
     expected: SqlResult
     """Expected result."""

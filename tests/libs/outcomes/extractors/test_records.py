@@ -62,6 +62,12 @@ async def test_without_a_key_wrong_records_correspond_in_their_order() -> None:
     assert found["field_f1"].details == {"/a": {"correct": 0, "wrong": 1, "missing": 0, "spurious": 1}}
 
 
+async def test_a_key_that_is_no_field_matches_records_exactly_and_is_not_counted() -> None:
+    records = {"items": [{"id": 1, "x": 1}, {"id": 2, "x": 2}], "fields": {"/x": "exact"}, "key": ["/id"]}
+    found = await extract(records, {"records": [{"id": 2, "x": 2}, {"id": 1.0, "x": 5}]})
+    assert found["field_f1"].details == {"/x": {"correct": 1, "wrong": 1, "missing": 0, "spurious": 0}}
+
+
 async def test_several_fields_make_a_key_and_a_record_without_any_corresponds_to_none() -> None:
     records = {
         "items": [{"first": "A", "last": "B", "x": 1}, {"first": "A", "x": 2}],

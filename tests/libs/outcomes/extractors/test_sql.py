@@ -84,6 +84,14 @@ async def test_results_match_rows_of_json(query: str, rows: list[list[Any]]) -> 
     assert await is_match(query, {"rows": rows})
 
 
+async def test_a_task_may_have_no_table() -> None:
+    expected = {"rows": [[2], [1]]}
+    for task_without in ({"tables": {}, "expected": expected}, {"expected": expected}):
+        found = await value(task_without, {"sql": "SELECT 1 UNION ALL SELECT 2"})
+        assert isinstance(found, Detailed)
+        assert found.value is True
+
+
 async def test_a_query_may_be_the_expectation() -> None:
     assert await is_match("SELECT b, a FROM t ORDER BY a", {"query": "FROM t SELECT b, a ORDER BY a DESC"})
     assert not await is_match("SELECT a FROM t", {"query": "SELECT a FROM t WHERE a = 1"})

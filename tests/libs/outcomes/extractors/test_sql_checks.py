@@ -45,6 +45,7 @@ def test_a_good_task_has_no_problem() -> None:
     assert found() == []
     assert found(expected={"query": "SELECT 1"}, names=True) == []
     assert found(expected={"rows": []}) == []
+    assert found(tables={}) == []
 
 
 def test_rows_are_counted_over_all_tables() -> None:

@@ -42,12 +42,14 @@ def _make_reader(pointer: str) -> Callable[[Mapping[str, Any]], Any]:
 def build_keys(
     records: Sequence[Mapping[str, Any]], fields: Mapping[str, Comparator], key: Sequence[str], budget: TimeBudget
 ) -> list[Form]:
-    """Return each record's key: the forms of the fields that identify it; None if all of them are absent.
+    """Return each record's key: the forms of the values that identify it; None if all of them are absent.
 
-    Raises `TooMuchToCompare`.
+    A value that is none of the fields is compared exactly. Raises `TooMuchToCompare`.
     """
+    comparators = [build_comparator(fields.get(pointer, "exact"), budget) for pointer in key]
     parts = zip(
-        *(read_field(records, pointer, build_comparator(fields[pointer], budget)) for pointer in key), strict=True
+        *(read_field(records, *each) for each in zip(key, comparators, strict=True)),
+        strict=True,
     )
     return [None if all(form is None for form in each) else each for each in parts]
 
@@ -76,14 +78,15 @@ def check_expected_records(raw: Any) -> Iterator[Problem]:
         message = f"Without a key at most {MAX_WITHOUT_KEY} records can be matched; name identifying fields in key"
         yield Problem(path="/records/items", code="too_many_records", message=message)
     key = key if isinstance(key, list | tuple) else []
-    key_problems = list(_key_problems(key, fields))
+    key_fields = _parse_key_fields(key, raw.get("fields"))
+    key_problems = list(_key_problems(key, key_fields))
     yield from key_problems
     budget, matches_by_fields = TimeBudget(_EXPECTED_NS), not key and not has_too_many
     try:
         value_problems = _value_problems(fields, records, budget, matches_by_fields=matches_by_fields)
         yield from islice(value_problems, _MAX_PROBLEMS)
-        if key and not key_problems:
-            keys = build_keys(records, fields, key, budget)
+        if key and not key_problems and all(isinstance(each, str) and each in key_fields for each in key):
+            keys = build_keys(records, key_fields, key, budget)
             yield from islice(_item_key_problems(keys), _MAX_PROBLEMS)
     except TooMuchToCompare:
         message = "Comparing these records takes too long: shorten their texts, or divide them between works"
@@ -101,6 +104,12 @@ def _parse_fields(raw: Any) -> dict[str, Comparator]:
     return fields
 
 
+def _parse_key_fields(key: Sequence[Any], fields: Any) -> dict[str, Comparator]:
+    """Return the comparators of those parts of the key that are valid; `exact` where the fields have none."""
+    known = fields if isinstance(fields, Mapping) else {}
+    return _parse_fields({each: known.get(each, "exact") for each in key if isinstance(each, str)})
+
+
 def _format_problems(fields: Mapping[str, Comparator]) -> Iterator[Problem]:
     for pointer, specification in fields.items():
         for position, each in enumerate(specification.date if isinstance(specification, DateComparator) else ()):
@@ -114,9 +123,7 @@ def _key_problems(key: Sequence[Any], fields: Mapping[str, Comparator]) -> Itera
     for position, pointer in enumerate(key):
         path = join_pointer("records", "key", position)
         specification = fields.get(pointer) if isinstance(pointer, str) else None
-        if specification is None:
-            yield Problem(path=path, code="unknown_field", message="A key must be one of the valid fields")
-        elif _is_tolerant(specification):
+        if specification is not None and _is_tolerant(specification):
             message = "A key is compared exactly: use exact, casefold, set or date for this field"
             yield Problem(path=path, code="tolerant_key", message=message)
 

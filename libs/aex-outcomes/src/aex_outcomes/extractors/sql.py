@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from aex_models.catalog import Cost, MetricEntry
+from aex_models.catalog import Cost, Direction, MetricEntry
 from aex_models.grader_data import SqlTable, SqlTask
 from aex_models.results import CUSTOM_METRIC_FAILED
 from aex_models.thresholds import MetricType
@@ -146,6 +146,7 @@ class SqlExtractor:
                 name=METRIC,
                 description="True if the query at this place returns the expected rows.",
                 unit="boolean",
+                direction=Direction.HIGHER,
                 metric_types=(MetricType.BOOLEAN,),
                 needs=("sql",),
                 secret=True,
