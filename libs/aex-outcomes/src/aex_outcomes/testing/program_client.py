@@ -99,13 +99,11 @@ class ProgramClient:
         return local
 
 
-class _ProgramExit(Exception):
-    """Error in place of an exception of the program that would end the tester, such as `SystemExit`."""
-
-
 def _make_exception(kind: Any, arguments: list[Any]) -> Exception:
+    """Return the program's exception; a plain error of the same name if it is `SystemExit` or the like."""
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return _ProgramExit(getattr(kind, "__name__", "exception"), *arguments)
+        plain: type[Exception] = type(getattr(kind, "__name__", "exception"), (Exception,), {"__module__": "builtins"})
+        return plain(*arguments)
     try:
         return kind(*arguments)
     except Exception:  # noqa: BLE001 a class may need other arguments
