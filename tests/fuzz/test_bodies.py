@@ -3,8 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aex_models.canonical import canonical_bytes
-from aex_outcomes.json_values import is_json_pointer
+from aex_models.canonical import canonical_bytes, is_json_pointer
 from aex_runtime.errors import InvalidRequest
 from aex_runtime.http.strict_json import parse_strict_json
 from tests.fuzz.effort import effort, soon

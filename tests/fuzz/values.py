@@ -7,9 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from aex_models.canonical import is_json_pointer
 from aex_models.numbers import MAX_SAFE_INTEGER, JsonFloat
 from aex_models.work import Problem
-from aex_outcomes.json_values import MISSING, is_json_pointer, resolve_pointer
+from aex_outcomes.json_values import MISSING, resolve_pointer
 
 Path = tuple[str | int, ...]
 NUMBERS = st.sampled_from(

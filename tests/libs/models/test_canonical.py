@@ -14,6 +14,7 @@ from aex_models.canonical import (
     canonical_digest,
     canonical_fast,
     find_json_problem,
+    is_json_pointer,
     sha256_hex,
 )
 from aex_models.frozen import Frozen
@@ -167,3 +168,8 @@ def test_common_floats_have_a_fast_form(value: float) -> None:
 )
 def test_uncommon_values_have_no_fast_form(value: Any) -> None:
     assert canonical_fast({"v": [value]} if not isinstance(value, dict) else value) is None
+
+
+@pytest.mark.parametrize(("text", "valid"), [("", True), ("/", True), ("/a~0~1", True), ("a", False), ("/a~2", False)])
+def test_a_pointer_is_empty_or_begins_with_a_slash_and_has_no_other_escapes(text: str, valid: bool) -> None:
+    assert is_json_pointer(text) is valid

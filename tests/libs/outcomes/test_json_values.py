@@ -12,7 +12,6 @@ from aex_outcomes.json_values import (
     find_claim_texts_lost_in_storage,
     find_noncanonical_spellings,
     format_claim_texts,
-    is_json_pointer,
     join_pointer,
     resolve_pointer,
     restore_claim_texts,
@@ -98,11 +97,6 @@ def test_where_nothing_lies_there_is_no_null(pointer: str) -> None:
 
 def test_a_text_is_no_list_of_characters() -> None:
     assert resolve_pointer("abc", "/0") is MISSING
-
-
-@pytest.mark.parametrize(("text", "valid"), [("", True), ("/", True), ("/a~0~1", True), ("a", False), ("/a~2", False)])
-def test_what_is_a_pointer(text: str, valid: bool) -> None:
-    assert is_json_pointer(text) is valid
 
 
 def test_keys_are_escaped_when_joined() -> None:

@@ -12,7 +12,7 @@ from aex_outcomes.config import parse_config
 from aex_outcomes.confinement.settings import JobCrashed, JobFailed, JobTimeout, PoolBusy
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, SandboxUnavailable
-from aex_verification.grading import ConfinedGrader, make_payload_of_several
+from aex_verification.grading import ConfinedGrader, make_group_payload
 from aex_verification.pools import make_candidate_pool
 from aex_verification.ports import GradeRequest, TrialBroken, TrialLost, TrialRequest, TrialUnavailable
 from aex_verification.rules.checks import TrialFindings
@@ -190,7 +190,7 @@ async def test_candidates_graded_together_get_the_results_that_each_gets_alone()
 
 def test_only_differing_evaluation_data_are_sent_with_each_candidate() -> None:
     shared, own = Evaluation.model_validate({"reference": "a"}), Evaluation.model_validate({"reference": "b"})
-    payload = make_payload_of_several(texts("x", "y", "z", evaluations=[shared, shared, own]), {})
+    payload = make_group_payload(texts("x", "y", "z", evaluations=[shared, shared, own]), {})
     assert payload["evaluation"]["reference"] == "a"
     assert [each.get("evaluation", {}).get("reference") for each in payload["candidates"]] == [None, None, "b"]
 

@@ -78,7 +78,7 @@ class BatchQueue:
         self._answered += 1
         return VerifiedOutput(index, line.id, line.result, parse_line_problem(line.problem) if line.problem else None)
 
-    def keep_rest_or_raise(self, error: ConnectionFailed) -> None:
+    def requeue_unanswered_or_raise(self, error: ConnectionFailed) -> None:
         """Keep the outputs without an answer for the next batch. Raises `error` if no output has an answer."""
         if not self._answered:
             raise error
@@ -144,7 +144,7 @@ class BatchMethod:
                         yield found
                 queue.require_complete()
             except ConnectionFailed as error:
-                queue.keep_rest_or_raise(error)
+                queue.requeue_unanswered_or_raise(error)
 
 
 class AsyncBatchMethod:
@@ -172,4 +172,4 @@ class AsyncBatchMethod:
                             yield found
                 queue.require_complete()
             except ConnectionFailed as error:
-                queue.keep_rest_or_raise(error)
+                queue.requeue_unanswered_or_raise(error)

@@ -23,7 +23,7 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.local import LocalGrader, LostVerdict, make_payload, parse_results
 from aex_outcomes.engine.slow_metrics import has_slow_metric
 from aex_outcomes.lifecycle.outputs import candidate_hash
-from aex_outcomes.submission.batch import MAX_GROUP, BatchCommon, check_batch_common, check_batch_output
+from aex_outcomes.submission.batch import MAX_GROUP, SharedBatchInput, check_batch_output, check_shared_input
 from aex_outcomes.submission.verify_request import VerifyRequest
 
 Graded = VerificationResult | VerificationView | ProblemError
@@ -77,8 +77,8 @@ class OfflineGrader:
             raise ImportError("offline rewards need the engine: install aex-outcomes[measuring], or give a client")
         self._catalog = Catalog.from_config_file(config)
         body = {"success_criteria": criteria.model_dump(mode="json"), **shared}
-        common = check_batch_common(body, self._catalog)
-        if not isinstance(common, BatchCommon):
+        common = check_shared_input(body, self._catalog)
+        if not isinstance(common, SharedBatchInput):
             raise _make_problem(common.problems)
         self._common = common
         self._thread = ThreadPoolExecutor(1, "aex-rewards")
@@ -119,7 +119,7 @@ class OfflineGrader:
 
         try:
             return [*parse_results(verify_candidates(make_payload(trials, self._catalog)))]
-        except Exception as error:  # noqa: BLE001 an engine that fails on one output has not judged the others
+        except Exception as error:  # noqa: BLE001 an engine that fails on one output may grade others
             if len(trials) > 1:
                 return [graded for each in trials for graded in self._grade_group([each])]
             return [_make_lost_verdict(f"the engine failed: {type(error).__name__}")]

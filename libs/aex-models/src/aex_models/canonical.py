@@ -156,3 +156,9 @@ def _has_surrogate(text: str) -> bool:
 def escape_pointer_segment(key: str) -> str:
     """Return an object key escaped as one segment of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def is_json_pointer(text: str) -> bool:
+    """Return True if the text is a JSON pointer: empty, or segments that each begin with a slash."""
+    bad_escape = text.replace("~0", "").replace("~1", "").count("~")
+    return (not text or text.startswith("/")) and not bad_escape

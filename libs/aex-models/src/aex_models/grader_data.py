@@ -1,11 +1,11 @@
 """Evaluation data of single graders: expected answers, records, rankings, targets and queries."""
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from aex_models.canonical import is_json_pointer
 from aex_models.frozen import Frozen, StrictBool, StrictFloat, StrictInt
 from aex_models.numbers import is_finite_number
 
@@ -13,7 +13,7 @@ _POINTER = r"^(?:/(?:[^/~]|~[01])*)*$"
 
 
 def _require_pointer(text: str) -> str:
-    if re.fullmatch(_POINTER, text) is None:
+    if not is_json_pointer(text):
         raise PydanticCustomError("invalid_pointer", "Expected a JSON pointer, such as /name or /lines/0/total")
     return text
 
@@ -45,7 +45,7 @@ LabelList = Annotated[
         mode="validation",
     ),
 ]
-"""Labels; a single one may stand without a list."""
+"""A list of labels, or one label without a list."""
 ItemId = Annotated[str, Field(min_length=1, max_length=500)] | StrictInt
 
 

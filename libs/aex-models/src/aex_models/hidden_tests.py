@@ -28,7 +28,7 @@ class OutputMatch(StrEnum):
     """The comparison of a program's output with the expected one."""
 
     EXACT = "exact"
-    """Equal texts, but for one final newline."""
+    """Texts that are equal, apart from one final newline."""
     TOKENS = "tokens"
     """Equal lists of words between white space."""
     FLOAT = "float"

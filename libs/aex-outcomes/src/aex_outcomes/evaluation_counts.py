@@ -50,7 +50,7 @@ class EvaluationCounts:
         return numbers.get(metric) or None
 
     def narrow_range(self, entry: MetricEntry) -> MetricEntry:
-        """Return the entry with the range that the number of relevant items leaves to metrics of top items."""
+        """Return the entry, of `precision_at_k` and `recall_at_k` with the values that the ranking allows."""
         divisor = self.denominator(entry.name) if entry.name in {PRECISION_AT_K, RECALL_AT_K} else None
         if not divisor:
             return entry
@@ -83,7 +83,7 @@ def _has_tests(evaluation: Mapping[str, Any]) -> bool:
     return isinstance(evaluation.get("tests"), Mapping) and "style" in evaluation["tests"]
 
 
-def list_test_values(total: int) -> list[Mapping[str, bool | float]]:
+def list_test_metric_values(total: int) -> list[Mapping[str, bool | float]]:
     """Return the values of the metrics of hidden tests, for each number of passed tests up to `total`."""
     return [
         {

@@ -21,7 +21,7 @@ from aex_outcomes.engine.criteria import (
     find_value_problem,
     is_boolean_criterion,
     is_met,
-    is_share_or_flag,
+    is_share_and_boolean,
     is_within,
     to_flag_if_boolean,
     to_fraction_if_custom_percent,
@@ -32,7 +32,7 @@ from aex_outcomes.evaluation_counts import (
     BY_TESTS,
     NO_EVALUATION,
     EvaluationCounts,
-    list_test_values,
+    list_test_metric_values,
 )
 from aex_outcomes.kernels.keywords import normalize_distinct_terms
 from aex_outcomes.metric_names import is_custom_metric
@@ -114,7 +114,7 @@ def _by_value(
     is_own_code = is_custom_metric(entry.name)
     grids = _grids(sharing, entry, counts)
     numbers = {value: None for items in grids for value in _numbers(sharing, entry, items)}
-    has_flags = any(map(is_boolean_criterion, sharing)) and not is_share_or_flag(entry)
+    has_flags = any(map(is_boolean_criterion, sharing)) and not is_share_and_boolean(entry)
     values = [*numbers, *([True, False] if has_flags else [])]
     met_by_value = [tuple(_is_met(*each, value) for each in pairs) for value in values]
     if is_own_code:  # an invalid value for any of them makes the verdict indeterminate
@@ -130,7 +130,7 @@ def _by_tests(criteria: Sequence[SuccessCriterion], positions: Sequence[int], to
     """Return the group of all criteria on hidden tests, which depend on the number of passed tests alone."""
     sharing = [criteria[position] for position in positions]
     together = frozenset(
-        tuple(is_met(each, by_metric[each.metric]) for each in sharing) for by_metric in list_test_values(total)
+        tuple(is_met(each, by_metric[each.metric]) for each in sharing) for by_metric in list_test_metric_values(total)
     )
     return CriteriaGroup(tuple(positions), together, can_be_missing=True)
 

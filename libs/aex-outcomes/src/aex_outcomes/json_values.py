@@ -32,12 +32,6 @@ _MAX_TEXT = 40
 """Maximum characters of a claim's text; a longer one is replaced by the shortest text of its number."""
 
 
-def is_json_pointer(text: str) -> bool:
-    """Return True if the text is a JSON pointer: empty, or segments that each begin with a slash."""
-    bad_escape = text.replace("~0", "").replace("~1", "").count("~")
-    return (not text or text.startswith("/")) and not bad_escape
-
-
 def resolve_pointer(document: Any, pointer: str) -> Any:
     """Return the value at the JSON pointer, or `MISSING`. An empty pointer gives the document."""
     found = document

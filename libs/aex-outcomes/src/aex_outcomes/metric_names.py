@@ -54,7 +54,7 @@ def is_statistic_metric(metric: str) -> bool:
     return metric.startswith(STATISTIC_PREFIX)
 
 
-def parse_code_name(metric: str) -> str | None:
+def parse_custom_metric_name(metric: str) -> str | None:
     """Return NAME of a metric `custom.NAME` or `custom.NAME.KEY`; None for any other metric."""
     found = _CODE_NAME.fullmatch(metric) if len(metric) <= _MAX_NAME else None
     return found.group(1) if found else None
@@ -92,7 +92,7 @@ def build_statistic_entries(template: MetricEntry, specs: Iterable[StatisticSpec
     return entries
 
 
-_OPEN = {ANY_NAME: parse_code_name, ANY_STATISTIC: parse_statistic_name}
+_OPEN = {ANY_NAME: parse_custom_metric_name, ANY_STATISTIC: parse_statistic_name}
 """Entries that stand for many metrics, each with the function that recognises their names."""
 
 

@@ -17,7 +17,7 @@ from aex_outcomes.confinement.settings import (
     WorkersUnavailable,
 )
 from aex_outcomes.engine.local import dump_evaluation
-from aex_outcomes.engine.slow_metrics import compute_code_seconds, compute_slow_seconds, has_slow_metric
+from aex_outcomes.engine.slow_metrics import compute_max_dry_run_seconds, compute_max_slow_seconds, has_slow_metric
 from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_runtime.measures import UNMEASURED
 from aex_runtime.telemetry import add_span_attributes, mark_span_failed, trace_step
@@ -45,8 +45,6 @@ WARM = ("rapidfuzz.distance", "rapidfuzz.fuzz", "re2", "jsonschema_rs")
 """Modules that workers import before their first job, so that no candidate waits for it."""
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 """Size limit of a worker's result. Honest results are smaller, though they repeat every threshold and schema."""
-_DRY_RUNS = 3
-"""Runs of all code in a trial: on an empty candidate, on the reference, and for the criteria."""
 _MAX_SLOW_S = 600.0
 """Seconds for all slow metrics of a work together."""
 
@@ -100,13 +98,14 @@ class ConfinedGrader:
     async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade] | None:
         """Return the grades of candidates that share everything but output, metadata and evaluation data.
 
-        They take one job, whose time limit is that of one candidate. None: grade each alone, because the job failed.
+        They take one job, whose time limit is that of one candidate. Return None if the job failed; then each has to
+        be graded alone.
         """
         if has_slow_metric(requests[0].success_criteria, self._catalog):
             return None
         try:
             answer = await self._pool.run(
-                JOB_OF_SEVERAL, make_payload_of_several(requests, self._config), queue=requests[0].consumer_id
+                JOB_OF_SEVERAL, make_group_payload(requests, self._config), queue=requests[0].consumer_id
             )
             results = [VerificationResult.model_validate(each) for each in answer["results"]]
         except (
@@ -131,7 +130,7 @@ class ConfinedGrader:
     async def _run(self, request: GradeRequest) -> dict[str, Any]:
         payload = make_job_payload(request, self._config)
         task_input = {**payload["work_input"], **(payload["evaluation"] or {})}
-        slow_s = compute_slow_seconds(request.success_criteria, task_input, self._catalog)
+        slow_s = compute_max_slow_seconds(request.success_criteria, task_input, self._catalog)
         if slow_s:
             return await self._run_slow(JOB, payload, slow_s, request.consumer_id)
         return await self._pool.run(JOB, payload, queue=request.consumer_id)
@@ -159,7 +158,7 @@ class ConfinedGrader:
         payload, queue = _make_trial_payload(request, self._config), f"trials of {request.consumer_id}"
         if request.evaluation.has_code:
             evaluation = {**payload["evaluation"], "custom_metrics": payload["custom_metrics"]}
-            slow_s = _DRY_RUNS * compute_code_seconds(evaluation, self._catalog)
+            slow_s = compute_max_dry_run_seconds(evaluation, self._catalog)
             return await self._run_slow(DRY_RUN, payload, slow_s, queue)
         warning = (await self._pool.run(CHECK_REFERENCE, payload, queue=queue)).get("warning")
         return {"problems": [], "warnings": [] if warning is None else [warning]}
@@ -189,8 +188,8 @@ def make_job_payload(request: GradeRequest, config: dict[str, Any]) -> dict[str,
     }
 
 
-def make_payload_of_several(requests: Sequence[GradeRequest], config: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON input of the job for several candidates; the first request has what they share."""
+def make_group_payload(requests: Sequence[GradeRequest], config: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON input of the job for several candidates; shared keys are those of the first request."""
     first = requests[0]
     shared = make_job_payload(first, config)
     del shared["output"], shared["execution_metadata"], shared["verification_id"]

@@ -91,7 +91,7 @@ class Grader(Protocol):
     async def grade_together(self, requests: Sequence[GradeRequest]) -> list[Grade] | None:
         """Return the grades of candidates with the same criteria and input, without facts for governance.
 
-        None: each has to be graded alone, as always with a grader that does not override this method.
+        Return None if each has to be graded alone. The default of this method always does.
         """
         del requests
         return None

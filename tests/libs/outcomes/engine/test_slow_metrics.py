@@ -5,10 +5,10 @@ import pytest
 from aex_models.criteria import SuccessCriteria
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.slow_metrics import (
-    compute_code_seconds,
-    compute_slow_seconds,
+    compute_max_dry_run_seconds,
+    compute_max_slow_seconds,
     has_slow_metric,
-    list_data_parts,
+    list_evaluation_data,
 )
 
 CATALOG = Catalog.of()
@@ -55,14 +55,14 @@ def test_criteria_are_slow_if_the_catalogue_says_so(required: SuccessCriteria | 
 def test_each_code_that_criteria_name_counts_once(
     required: SuccessCriteria | None, evaluation: dict[str, Any], seconds: float
 ) -> None:
-    assert compute_slow_seconds(required, evaluation, CATALOG) == seconds
+    assert compute_max_slow_seconds(required, evaluation, CATALOG) == seconds
 
 
 def test_all_code_of_evaluation_data_is_timed() -> None:
-    assert compute_code_seconds(DATA, CATALOG) == 10
-    assert compute_code_seconds({"reference": "x"}, CATALOG) == 0
+    assert compute_max_dry_run_seconds(DATA, CATALOG) == 30
+    assert compute_max_dry_run_seconds({"reference": "x"}, CATALOG) == 0
 
 
 def test_named_data_are_parts_of_evaluation_data() -> None:
     data = {"named": {"a": {"pattern": "x"}}}
-    assert list(list_data_parts(data)) == [("", data), ("/named/a", {"pattern": "x"})]
+    assert list(list_evaluation_data(data)) == [("", data), ("/named/a", {"pattern": "x"})]

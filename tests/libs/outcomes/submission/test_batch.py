@@ -1,7 +1,7 @@
 from typing import Any
 
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.submission.batch import BatchCommon, check_batch_common, check_batch_output, divide_into_groups
+from aex_outcomes.submission.batch import SharedBatchInput, check_batch_output, check_shared_input, divide_into_groups
 from aex_outcomes.submission.verify_request import CheckedTrial, VerifyRequest
 
 CATALOG = Catalog.of()
@@ -9,15 +9,15 @@ ROUGE = {"metric": "rougeL", "metric_type": "rouge_score", "comparison": "gte", 
 CRITERIA = {"success_criteria": {"criteria": [ROUGE]}}
 
 
-def common(**changes: Any) -> BatchCommon:
-    found = check_batch_common({**CRITERIA, **changes}, CATALOG)
-    assert isinstance(found, BatchCommon)
+def common(**changes: Any) -> SharedBatchInput:
+    found = check_shared_input({**CRITERIA, **changes}, CATALOG)
+    assert isinstance(found, SharedBatchInput)
     return found
 
 
 def refused(body: Any) -> CheckedTrial[VerifyRequest]:
-    found = check_batch_common(body, CATALOG)
-    assert not isinstance(found, BatchCommon)
+    found = check_shared_input(body, CATALOG)
+    assert not isinstance(found, SharedBatchInput)
     return found
 
 

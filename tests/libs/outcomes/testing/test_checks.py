@@ -6,15 +6,15 @@ import pytest
 
 from aex_models.hidden_tests import HiddenTests
 from aex_outcomes.extractors.hidden_tests import HiddenTestsExtractor
-from aex_outcomes.testing.checks import TestLimits, check_hidden_tests, find_file_problem
+from aex_outcomes.testing.checks import HiddenTestLimits, check_hidden_tests, find_path_problem
 
 GOOD = "import math\nfrom solution import f\ndef test_f(): assert f() == 1\n"
 
 
-def problems(limits: TestLimits | None = None, **tests: Any) -> list[tuple[str, str]]:
+def problems(limits: HiddenTestLimits | None = None, **tests: Any) -> list[tuple[str, str]]:
     complete = {"style": "functions", "files": {"checks.py": GOOD}, **tests}
     normal = HiddenTests.model_validate(complete).model_dump(mode="json")
-    return [(each.path, each.code) for each in check_hidden_tests(normal, limits or TestLimits())]
+    return [(each.path, each.code) for each in check_hidden_tests(normal, limits or HiddenTestLimits())]
 
 
 def test_good_tests_have_no_problem() -> None:
@@ -68,9 +68,12 @@ def test_a_mistake_is_found_with_its_pointer(tests: dict[str, Any], path: str, c
 
 
 def test_a_limit_above_that_of_the_installation_is_refused() -> None:
-    found = problems(TestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_001, total_ms=5_001, memory_mb=101)
+    found = problems(HiddenTestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_001, total_ms=5_001, memory_mb=101)
     assert found == [(f"/tests/{key}", "limit_exceeded") for key in ("timeout_ms", "total_ms", "memory_mb")]
-    assert problems(TestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_000, total_ms=5_000, memory_mb=100) == []
+    assert (
+        problems(HiddenTestLimits(timeout_ms=1_000, memory_mb=100), timeout_ms=1_000, total_ms=5_000, memory_mb=100)
+        == []
+    )
 
 
 def test_mistakes_are_found_beside_fields_of_a_wrong_shape() -> None:
@@ -95,8 +98,8 @@ def test_all_mistakes_are_reported_at_once() -> None:
 
 @pytest.mark.parametrize("path", ["", "/a.py", "a//b.py", "./a.py", "a/../b.py", "a\\b.py", "a\0.py", "a/"])
 def test_only_plain_relative_paths_are_files(path: str) -> None:
-    assert find_file_problem(path) is not None
+    assert find_path_problem(path) is not None
 
 
 def test_a_plain_relative_path_is_a_file() -> None:
-    assert find_file_problem("a/b c.py") is None
+    assert find_path_problem("a/b c.py") is None

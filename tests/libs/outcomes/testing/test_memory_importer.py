@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from aex_outcomes.testing.memory_importer import SourceFinder, module_names, parent_packages
+from aex_outcomes.testing.memory_importer import SourceFinder, list_parent_packages, map_modules_to_paths
 from tests.libs.outcomes.testing.served import importable
 
 FILES = {
@@ -21,11 +21,16 @@ FILES = {
 
 def test_paths_are_modules_by_their_names() -> None:
     files = ["a.py", "b/c.py", "b/__init__.py", "__init__.py", "d-e.py", "f.txt", "1.py", "g/h.i.py", "README"]
-    assert module_names(files) == {"a": "a.py", "b.c": "b/c.py", "b": "b/__init__.py", "__init__": "__init__.py"}
+    assert map_modules_to_paths(files) == {
+        "a": "a.py",
+        "b.c": "b/c.py",
+        "b": "b/__init__.py",
+        "__init__": "__init__.py",
+    }
 
 
 def test_all_folders_of_modules_are_packages() -> None:
-    assert parent_packages(["a", "b.c", "d.e.f"]) == {"b", "d", "d.e"}
+    assert list_parent_packages(["a", "b.c", "d.e.f"]) == {"b", "d", "d.e"}
 
 
 def test_packages_with_and_without_init_files_are_imported() -> None:

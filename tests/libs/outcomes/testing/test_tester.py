@@ -63,7 +63,7 @@ def test_a_program_without_memory_counts_before_a_later_failure(served: ServedPr
 @pytest.mark.parametrize("body", ["solution.double(1)", "try: solution.double(1)\n    except BaseException: pass"])
 def test_a_test_never_passes_after_the_program_ended(served: ServedProgram, body: str) -> None:
     served.disconnect()
-    assert functions(served, body) == ("crashed", "the program ended, or sent what no program sends")
+    assert functions(served, body) == ("crashed", "the program ended, or sent an invalid message")
 
 
 def test_a_file_without_functions_passes_if_it_runs_to_its_end(served: ServedProgram) -> None:

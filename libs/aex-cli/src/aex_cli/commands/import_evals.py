@@ -20,7 +20,7 @@ from aex_cli.report import create_report
 from aex_models.money import Money, format_amount
 from aex_runtime.commandline import UserError, print_error, progress_bars
 
-app = create_command_group("Translate evals of other tools into criteria and works. Nothing of their files is run.")
+app = create_command_group("Translate evals of other tools into criteria and works. No code of their files is run.")
 _MONEY: TypeAdapter[Any] = TypeAdapter(Money)
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of criteria.yaml, works.jsonl and untranslated.json.")]
 MaxCpc = Annotated[str, typer.Option(help="Budget of each work: the highest base price.")]
@@ -36,7 +36,7 @@ def openai_evals(
         typer.Option(
             "--input",
             metavar="FIELD",
-            help="A field of the rows that agents read; once for each.",
+            help="A field of the rows that agents read; repeat the option for further fields.",
             show_default="those that no grader reads",
         ),
     ] = None,
@@ -73,7 +73,8 @@ def promptfoo(
 ) -> None:
     """Translate a promptfoo configuration: one work for each test.
 
-    An agent delivers the output as `{"text": …}`, and reads the filled prompt. References to files are listed.
+    An agent delivers the output as `{"text": …}`, and reads the filled prompt. References to files are listed as
+    untranslated.
 
     Exit codes: 0 all is translated, 1 something is listed in untranslated.json, 2 wrong file or option.
     """

@@ -19,7 +19,7 @@ from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.slow_metrics import compute_slow_seconds
+from aex_outcomes.engine.slow_metrics import compute_max_slow_seconds
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.verify_request import Trial
 from aex_runtime.commandline import UserError, print_error, write_json_to_stdout
@@ -85,11 +85,11 @@ def verify(
     Files are JSON or YAML; `-` is standard input. A verifier that the work names is run too, if `--config` or an
     installed package has it, and decides with the criteria. Governance is skipped: bonuses depend only on success.
 
-    For a work with `science`, claims are compared with the raw data: CSV, TSV, JSON lines or Parquet. There is no judge
-    here: a work that requires `peer_review` is rejected by arithmetic or else indeterminate.
+    For a work with `science`, claims are compared with the raw data: CSV, TSV, JSON lines or Parquet. No judge is used:
+    a work that requires `peer_review` is indeterminate, unless other checks reject it.
 
     With `--outputs`, each line may have its own `execution_metadata` and `evaluation`, whose members replace those of
-    the files; science and verifiers need `--output`. `--report` has the pass rate, and the rate of each criterion.
+    the files. Science and verifiers need `--output`. `--report` has the pass rate, and the rate of each criterion.
 
     Exit codes: 0 passed, 1 rejected, 2 wrong file or option, 3 indeterminate: the verifier itself has failed. With
     `--outputs` that of the worst line counts, in the order 2, 3, 1, 0.
@@ -195,7 +195,7 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "science": science.model_dump(mode="json") if science else None,
         "config": catalog.config.as_json(),
     }
-    slow_s = compute_slow_seconds(criteria, {**trial.input, **(payload["evaluation"] or {})}, catalog)
+    slow_s = compute_max_slow_seconds(criteria, {**trial.input, **(payload["evaluation"] or {})}, catalog)
     answer = run_confined_job(JOB, payload, "verifying", build_engine_job_limits(slow_s))
     return VerificationResult.model_validate(answer["result"])
 

@@ -1,1 +1,1 @@
-"""Translation of evals of other tools into success criteria and works. Nothing of their files is run."""
+"""Translation of evals of other tools into success criteria and works. No code of their files is run."""

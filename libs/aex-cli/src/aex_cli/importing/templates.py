@@ -91,7 +91,7 @@ def _is_list(value: Any) -> bool:
 
 
 def format_value_or_raise(value: Any) -> str:
-    """Return a text, or a number as both JavaScript and Python write it.
+    """Return a text unchanged, or a number as both JavaScript and Python write it.
 
     Raises `NotTranslatable` for other values, such as true, null, 1.0 and lists.
     """

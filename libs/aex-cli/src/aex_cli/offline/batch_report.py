@@ -22,7 +22,7 @@ OUTPUT_COLUMNS = ("line", "id", "verdict", "score", "reason")
 MAX_LISTED = 1_000
 """Outputs that did not pass and are listed in a report; the figures count all."""
 INVALID = "invalid"
-"""Word of a report for a line that is no valid output."""
+"""Name in reports of a line that is no valid output."""
 _NOTHING = "–"
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #1a1a1a; }

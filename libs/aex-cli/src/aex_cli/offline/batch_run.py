@@ -28,14 +28,14 @@ from aex_cli.offline.batch_report import (
 from aex_cli.offline.documents import InputDocument
 from aex_cli.offline.jobs import NoVerdict
 from aex_cli.offline.named_verifier import to_printable_line
-from aex_cli.offline.outputs import OfflineOutcome, build_batch_common, read_output_lines, verify_lines
+from aex_cli.offline.outputs import OfflineOutcome, read_output_lines, read_shared_input, verify_lines
 from aex_cli.report import create_report, write_atomically
 from aex_models.audiences import Audience, Disclosure, project
 from aex_models.batch import BatchSummary
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.confinement.settings import WorkersUnavailable
 from aex_outcomes.engine.local import LocalGrader
-from aex_outcomes.submission.batch import BatchCommon
+from aex_outcomes.submission.batch import SharedBatchInput
 from aex_runtime.commandline import UserError, print_error, write_line_to_stdout
 from aex_runtime.logs import configure_logging
 
@@ -76,7 +76,7 @@ def verify_outputs(
         raise UserError("--out needs --report", "choose --report html or --report json")
     if options.as_json and options.report is not None and options.out is None:
         raise UserError("--json and the report would both go to stdout", "name the report's file with --out")
-    common = build_batch_common(files, latency_ms, catalog)
+    common = read_shared_input(files, latency_ms, catalog)
     if common.request.success_criteria is None:
         raise UserError("there are no success criteria", "name their file with --criteria")
     findings = BatchFindings(common.request.success_criteria, catalog)
@@ -94,7 +94,7 @@ def verify_outputs(
     return compute_exit_code(summary)
 
 
-async def _verify(options: BatchOptions, common: BatchCommon, findings: BatchFindings) -> None:
+async def _verify(options: BatchOptions, common: SharedBatchInput, findings: BatchFindings) -> None:
     jobs = options.jobs or os.cpu_count() or 1
     lines = read_output_lines(options.path)
     with _show_progress(options.progress) as advance:

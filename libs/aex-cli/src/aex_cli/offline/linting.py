@@ -18,7 +18,7 @@ from aex_models.criteria import SuccessCriteria
 from aex_models.evaluation import Evaluation
 from aex_models.work import LintWarning, Problem, Quote, WorkSubmission, WorkValidation
 from aex_outcomes.catalog import Catalog
-from aex_outcomes.engine.slow_metrics import compute_code_seconds
+from aex_outcomes.engine.slow_metrics import compute_max_dry_run_seconds
 from aex_outcomes.extractors.text_quality import read_references
 from aex_outcomes.lifecycle.registry import list_enabled_verifier_names
 from aex_outcomes.linter import lint
@@ -27,8 +27,6 @@ from aex_runtime.commandline import print_error
 
 REFERENCE_JOB = "aex_outcomes.reference_check:check_references_against_criteria"
 CODE_JOB = "aex_outcomes.sandbox.dry_run:dry_run"
-_RUNS = 3
-"""Number of runs of all code: on an empty candidate, on the reference, and for its criteria."""
 _ASSUMED: Mapping[str, Any] = {"title": "untitled", "budget": {"max_cpc": 0}}
 """Values for required fields of a work that linting its criteria does not need."""
 _NEEDS_WORK = frozenset({"evaluation_missing", "science_missing", "check_missing"})
@@ -93,7 +91,7 @@ def _dry_run(body: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[Problem, 
     evaluation = dict(body.get("evaluation") or {})
     payload = {CRITERIA: body[CRITERIA], "input": body.get("input"), "config": catalog.config.as_json()}
     if Evaluation.model_validate(evaluation).has_code:
-        limits = build_engine_job_limits(_RUNS * compute_code_seconds(evaluation, catalog))
+        limits = build_engine_job_limits(compute_max_dry_run_seconds(evaluation, catalog))
         payload |= {"custom_metrics": evaluation.pop("custom_metrics", None), "evaluation": evaluation}
         found = run_confined_job(CODE_JOB, payload, "running the evaluation data's code", limits)
     elif read_references(evaluation):

@@ -25,9 +25,9 @@ from aex_outcomes.engine.slow_metrics import has_slow_metric
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.batch import (
     MAX_GROUP,
-    BatchCommon,
-    check_batch_common,
+    SharedBatchInput,
     check_batch_output,
+    check_shared_input,
     divide_into_groups,
     read_line_id,
 )
@@ -67,9 +67,9 @@ class OfflineOutcome:
     problem: LineProblem | None = None
 
 
-def build_batch_common(
+def read_shared_input(
     files: Mapping[str, InputDocument | None], latency_ms: float | None, catalog: Catalog
-) -> BatchCommon:
+) -> SharedBatchInput:
     """Combine the files with what all outputs share, and check it.
 
     `files`: the documents by option: criteria, work and metadata; None for an option that is not given. Raises
@@ -86,9 +86,9 @@ def build_batch_common(
     body: dict[str, Any] = {name: work[name] for name in ("input", "evaluation", "domain") if name in work}
     body |= {CRITERIA: criteria, "platform_latency_ms": latency_ms}
     body |= {} if metadata is None else {"execution_metadata": metadata.value}
-    common = check_batch_common(body, catalog)
-    problems = [*find_unknown_fields(work), *(() if isinstance(common, BatchCommon) else common.problems)]
-    if problems or not isinstance(common, BatchCommon):
+    common = check_shared_input(body, catalog)
+    problems = [*find_unknown_fields(work), *(() if isinstance(common, SharedBatchInput) else common.problems)]
+    if problems or not isinstance(common, SharedBatchInput):
         parts = {CRITERIA: source, "execution_metadata": FieldSource("--metadata", metadata)}
         parts["platform_latency_ms"] = FieldSource("--platform-latency-ms", None)
         sources = FieldSources(parts, FieldSource("--work", files["work"]))
@@ -126,7 +126,7 @@ def _split_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 async def verify_lines(
-    lines: Iterator[bytes], common: BatchCommon, catalog: Catalog, grader: LocalGrader, jobs: int
+    lines: Iterator[bytes], common: SharedBatchInput, catalog: Catalog, grader: LocalGrader, jobs: int
 ) -> AsyncGenerator[Sequence[OfflineOutcome], None]:
     """Yield the outcomes of the lines in order, in groups, with up to `jobs` + 1 groups in progress."""
     is_slow = has_slow_metric(common.request.success_criteria, catalog)
@@ -138,7 +138,7 @@ async def verify_lines(
 
 
 async def _verify_group(
-    lines: Mapping[int, bytes], common: BatchCommon, catalog: Catalog, grader: LocalGrader
+    lines: Mapping[int, bytes], common: SharedBatchInput, catalog: Catalog, grader: LocalGrader
 ) -> list[OfflineOutcome]:
     outcomes: dict[int, OfflineOutcome] = {}
     valid: dict[int, tuple[VerifyRequest, str | int | None]] = {}
@@ -155,7 +155,7 @@ async def _verify_group(
 
 
 def _check_line(
-    line: bytes, common: BatchCommon, catalog: Catalog
+    line: bytes, common: SharedBatchInput, catalog: Catalog
 ) -> tuple[VerifyRequest | LineProblem, str | int | None]:
     """Return the request that a line makes, or its problem, and its id."""
     try:

@@ -59,12 +59,12 @@ NEWEST = 451
 """Calls with higher numbers are newer than this list; ENOSYS makes the C library use the older call."""
 
 
-def call_numbers(text: str) -> dict[str, int]:
+def parse_call_numbers(text: str) -> dict[str, int]:
     """Return the numbers of system calls by name, from `name:number` separated by spaces."""
     return {name: int(number) for name, number in (item.split(":") for item in text.split())}
 
 
-X86_64 = call_numbers(
+X86_64 = parse_call_numbers(
     "socket:41 connect:42 bind:49 listen:50 accept:43 accept4:288 fork:57 vfork:58 execve:59 execveat:322 lstat:6 "
     "ptrace:101 process_vm_readv:310 process_vm_writev:311 tkill:200 rt_sigqueueinfo:129 rt_tgsigqueueinfo:297 "
     "pidfd_open:434 pidfd_getfd:438 pidfd_send_signal:424 kcmp:312 process_madvise:440 sched_setaffinity:203 "
@@ -80,7 +80,7 @@ X86_64 = call_numbers(
     "modify_ldt:154 shmget:29 msgget:68 semget:64 mq_open:240 setrlimit:160 clone:56 clone3:435 open:2 openat:257 "
     "openat2:437 kill:62 tgkill:234 prlimit64:302 prctl:157 newfstatat:262 statx:332 faccessat:269 faccessat2:439"
 )
-AARCH64 = call_numbers(
+AARCH64 = parse_call_numbers(
     "socket:198 connect:203 bind:200 listen:201 accept:202 accept4:242 execve:221 execveat:281 ptrace:117 clone3:435 "
     "process_vm_readv:270 process_vm_writev:271 tkill:130 rt_sigqueueinfo:138 rt_tgsigqueueinfo:240 pidfd_open:434 "
     "pidfd_getfd:438 pidfd_send_signal:424 kcmp:272 process_madvise:440 sched_setaffinity:122 sched_setscheduler:119 "
@@ -136,7 +136,7 @@ def build_filter_program(processor: Processor, confinement: Confinement, pid: in
     refused += [] if confinement.files else PATHS
     numbers = processor.numbers
     return [
-        *check_architecture(processor),
+        *build_architecture_check(processor),
         (_ABOVE, 0, 1, NEWEST),
         refuse(errno.ENOSYS),
         *(step for name in refused if name in numbers for step in refuse_call(numbers[name], errno.EPERM)),
@@ -145,7 +145,7 @@ def build_filter_program(processor: Processor, confinement: Confinement, pid: in
     ]
 
 
-def check_architecture(processor: Processor) -> list[Instruction]:
+def build_architecture_check(processor: Processor) -> list[Instruction]:
     """Return instructions that refuse calls of another architecture, and load the call's number."""
     return [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -181,9 +181,9 @@ def _refuse_weaker_death_signal(prctl: int) -> list[Instruction]:
     return [*is_death_signal, load_argument(1), (_EQUAL, 1, 0, signal.SIGKILL), refuse(errno.EPERM), PASS]
 
 
-def refuse(number: int) -> Instruction:
+def refuse(error: int) -> Instruction:
     """Return the instruction that lets the call fail with this error number."""
-    return (_RETURN, 0, 0, _ERRNO | number)
+    return (_RETURN, 0, 0, _ERRNO | error)
 
 
 def refuse_call(call: int, error: int) -> list[Instruction]:
@@ -231,10 +231,10 @@ def install_filter(confinement: Confinement) -> bool:
     processor = PROCESSORS.get(os.uname().machine) if sys.platform == "linux" else None
     if processor is None:
         return False
-    return install_program(processor, build_filter_program(processor, confinement, os.getpid()))
+    return install_filter_program(processor, build_filter_program(processor, confinement, os.getpid()))
 
 
-def install_program(processor: Processor, steps: Sequence[Instruction]) -> bool:
+def install_filter_program(processor: Processor, steps: Sequence[Instruction]) -> bool:
     """Apply BPF instructions irrevocably to this process; return False if the kernel has no filters.
 
     Raises `OSError` if the kernel refuses them.

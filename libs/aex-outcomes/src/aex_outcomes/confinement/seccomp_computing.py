@@ -12,14 +12,14 @@ from aex_outcomes.confinement.seccomp import (
     PROCESSORS,
     Instruction,
     Processor,
-    call_numbers,
-    check_architecture,
+    build_architecture_check,
     load_argument,
+    parse_call_numbers,
     refuse,
     refuse_call,
 )
 
-_X86_64 = call_numbers(
+_X86_64 = parse_call_numbers(
     "read:0 write:1 close:3 fstat:5 poll:7 lseek:8 mmap:9 mprotect:10 munmap:11 brk:12 rt_sigaction:13 "
     "rt_sigprocmask:14 rt_sigreturn:15 pread64:17 readv:19 writev:20 select:23 sched_yield:24 mremap:25 madvise:28 "
     "nanosleep:35 getpid:39 exit:60 getcwd:79 gettimeofday:96 getrusage:98 times:100 getuid:102 getgid:104 geteuid:107 "
@@ -27,7 +27,7 @@ _X86_64 = call_numbers(
     "clock_gettime:228 clock_getres:229 clock_nanosleep:230 exit_group:231 pselect6:270 ppoll:271 "
     "set_robust_list:273 getrandom:318 membarrier:324 rseq:334"
 )
-_AARCH64 = call_numbers(
+_AARCH64 = parse_call_numbers(
     "getcwd:17 read:63 write:64 close:57 fstat:80 lseek:62 mmap:222 mprotect:226 munmap:215 brk:214 rt_sigaction:134 "
     "rt_sigprocmask:135 rt_sigreturn:139 pread64:67 readv:65 writev:66 sched_yield:124 mremap:216 madvise:233 "
     "nanosleep:101 getpid:172 exit:93 gettimeofday:169 getrusage:165 times:153 getuid:174 getgid:176 geteuid:175 "
@@ -50,7 +50,7 @@ def build_computing_filter(machine: str) -> list[Instruction]:
     """
     processor = PROCESSORS[machine]
     return [
-        *check_architecture(processor),
+        *build_architecture_check(processor),
         *(step for number in _ALLOWED[machine].values() for step in _allow(number)),
         *_allowed_by_argument(machine, processor),
         refuse(errno.EPERM),

@@ -47,7 +47,7 @@ def to_fraction_if_custom_percent(criterion: SuccessCriterion, value: Any) -> An
     )
 
 
-def is_share_or_flag(entry: MetricEntry) -> bool:
+def is_share_and_boolean(entry: MetricEntry) -> bool:
     """Return True for a share from 0 to 1 that is also a boolean: true if the share is 1."""
     low, high = entry.range
     return low == 0 and high == 1 and {MetricType.BOOLEAN, MetricType.PERCENTAGE}.issubset(entry.metric_types)
@@ -55,7 +55,7 @@ def is_share_or_flag(entry: MetricEntry) -> bool:
 
 def to_flag_if_boolean(criterion: SuccessCriterion, value: Any, entry: MetricEntry) -> Any:
     """Return true or false for a share that a boolean criterion reads; other values are unchanged."""
-    is_share = is_share_or_flag(entry) and is_boolean_criterion(criterion) and is_finite_number(value)
+    is_share = is_share_and_boolean(entry) and is_boolean_criterion(criterion) and is_finite_number(value)
     return value == 1 if is_share else value
 
 

@@ -13,14 +13,14 @@ from aex_models.examination import Fault
 from aex_models.results import CriterionError
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.criteria import to_flag_if_boolean
-from aex_outcomes.engine.extraction_plan import ExtractorRun, Reading, plan_extraction, platform_error
+from aex_outcomes.engine.extraction_plan import ExtractorRun, Reading, make_platform_error, plan_extraction
 from aex_outcomes.extractors.protocol import (
     AgentFault,
     Detailed,
     MetricExtractor,
     PlatformFault,
     Sourced,
-    read_at_pointer,
+    relocate_extractor,
     restrict_to_metrics_if_supported,
 )
 
@@ -93,7 +93,7 @@ class Extraction:
         seconds: dict[str, float] = {}
         candidate_key = self._cache.make_key(contract_id, output, metadata)  # once: an output may have megabytes
         for run in runs:
-            names = {position: run.extractor_metric(criteria[position].metric) for position in run.positions}
+            names = {position: run.to_extractor_metric(criteria[position].metric) for position in run.positions}
             metrics = frozenset(names.values())
             target = [run.section, run.pointer, sorted(metrics)]
             key = candidate_key and self._cache.make_key(candidate_key, target, run.task_input)
@@ -119,14 +119,14 @@ class Extraction:
     ) -> Mapping[str, Reading]:
         started = self._watch()
         try:
-            extractor = read_at_pointer(self._catalog.extractors[run.section], run.pointer)
+            extractor = relocate_extractor(self._catalog.extractors[run.section], run.pointer)
             values = await _extract(extractor, metrics, run.task_input, output, metadata)
         except (AgentFault, PlatformFault) as fault:
             return dict.fromkeys(metrics, _to_reading(fault))
         except Exception as error:  # noqa: BLE001 an extractor may raise anything, and affects no other
             # The exception's type alone: its text may quote evaluation data.
             message = f"the extractor {run.section} failed: {type(error).__name__}"
-            return dict.fromkeys(metrics, platform_error("extractor_failed", message))
+            return dict.fromkeys(metrics, make_platform_error("extractor_failed", message))
         finally:
             seconds[run.section] = seconds.get(run.section, 0.0) + self._watch() - started
         return {metric: _to_reading(values[metric]) for metric in metrics if metric in values}
@@ -152,7 +152,7 @@ def _to_reading(value: Any) -> Reading:
     if isinstance(value, AgentFault):
         return Reading(error=CriterionError(code=value.code, message=value.message))
     if isinstance(value, PlatformFault):
-        return platform_error(value.code, value.message)
+        return make_platform_error(value.code, value.message)
     if isinstance(value, Detailed):
         return replace(_to_reading(value.value), details=value.details)
     if isinstance(value, Sourced):

@@ -40,8 +40,8 @@ class ExtractorRun:
     pointer: str | None = None
     """JSON pointer to the part of the output that the call measures; None for the extractor's own."""
 
-    def extractor_metric(self, metric: str) -> str:
-        """Return the extractor's name of a criterion's metric: METRIC of METRIC.NAME."""
+    def to_extractor_metric(self, metric: str) -> str:
+        """Return the name by which the extractor returns a criterion's metric: METRIC for METRIC.NAME."""
         return metric.removesuffix(f".{self.name}") if self.name else metric
 
 
@@ -71,7 +71,7 @@ def plan_extraction(
         supplied = supplied_evaluation(criterion)
         if absent:
             needed = ", ".join(f"{root}{key}" for key in absent)
-            errors[position] = platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
+            errors[position] = make_platform_error("evaluation_missing", f"{criterion.metric} needs {needed}")
         elif supplied:
             separate.append(_run(section, {**own_input, **supplied}, [position], name))
         else:
@@ -97,6 +97,6 @@ def _input_for_name(task_input: Mapping[str, Any], name: str) -> Mapping[str, An
     return {**others, **{key: value for key, value in (own or {}).items() if value is not None}}
 
 
-def platform_error(code: str, message: str) -> Reading:
+def make_platform_error(code: str, message: str) -> Reading:
     """Return a reading with an error by the platform's fault."""
     return Reading(error=CriterionError(code=code, message=message, fault=Fault.PLATFORM))

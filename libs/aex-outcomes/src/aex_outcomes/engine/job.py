@@ -43,9 +43,10 @@ def verify_candidate(payload: dict[str, Any]) -> dict[str, Any]:
 def verify_candidates(payload: dict[str, Any]) -> dict[str, Any]:
     """Verify several candidates by the same criteria, without governance and without facts for it.
 
-    `payload`: as for `verify_candidate`, without what differs, and `candidates`: a list of mappings of the rest, which
-    has precedence. Returns `{results, seconds}`: for each candidate the `VerificationResult`, and the seconds of each
-    extractor. Raises as `verify_candidate`, for all candidates together.
+    `payload`: the keys of `verify_candidate`'s payload that all candidates share, and `candidates`: a list of
+    mappings with the keys of each. A candidate's own key has precedence over a shared one. Returns `{results,
+    seconds}`: for each candidate the `VerificationResult`, and the seconds of each extractor. Raises as
+    `verify_candidate`, for all candidates together.
     """
     return asyncio.run(_verify_candidates(payload))
 

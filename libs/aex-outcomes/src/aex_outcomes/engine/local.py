@@ -12,7 +12,7 @@ from aex_models.results import VerificationResult
 from aex_outcomes.catalog import Catalog
 from aex_outcomes.confinement.pool import WorkerPool
 from aex_outcomes.confinement.settings import ConfinementError, JobFailed, JobTimeout
-from aex_outcomes.engine.slow_metrics import compute_slow_seconds, has_slow_metric
+from aex_outcomes.engine.slow_metrics import compute_max_slow_seconds, has_slow_metric
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.verify_request import Trial
 
@@ -76,7 +76,7 @@ class LocalGrader:
 
     async def _grade_alone(self, trial: Trial) -> VerificationResult | LostVerdict:
         task_input = {**trial.input, **(dump_evaluation(trial.evaluation) or {})}
-        slow_s = compute_slow_seconds(trial.success_criteria, task_input, self._catalog) if self._is_slow else 0.0
+        slow_s = compute_max_slow_seconds(trial.success_criteria, task_input, self._catalog) if self._is_slow else 0.0
         found = await self._run([trial], TIMEOUT_S + slow_s)
         return found if isinstance(found, LostVerdict) else found[0]
 
@@ -94,7 +94,7 @@ class LocalGrader:
 
 
 def make_payload(trials: Sequence[Trial], catalog: Catalog) -> dict[str, Any]:
-    """Return the JSON input of the job `verify_candidates`; the first trial has what all share."""
+    """Return the JSON input of the job `verify_candidates`; shared keys are those of the first trial."""
     first = trials[0]
     criteria = first.success_criteria
     return {

@@ -10,13 +10,18 @@ from aex_outcomes.catalog import Catalog
 from aex_outcomes.engine.extraction_plan import plan_extraction
 from aex_outcomes.extractors.protocol import compute_max_seconds, try_evaluation
 
+_DRY_RUNS = 3
+"""Runs of all code in a dry run: on an empty candidate, on the reference, and for the criteria."""
+
 
 def has_slow_metric(criteria: SuccessCriteria | None, catalog: Catalog) -> bool:
     """Return True if a criterion's metric is slow; metrics that the catalogue does not know are not."""
     return bool(_slow_criteria(criteria, catalog))
 
 
-def compute_slow_seconds(criteria: SuccessCriteria | None, task_input: Mapping[str, Any], catalog: Catalog) -> float:
+def compute_max_slow_seconds(
+    criteria: SuccessCriteria | None, task_input: Mapping[str, Any], catalog: Catalog
+) -> float:
     """Return the seconds that slow metrics of the criteria take at most; 0 if no code would run.
 
     `task_input`: the work's input with evaluation data.
@@ -24,7 +29,7 @@ def compute_slow_seconds(criteria: SuccessCriteria | None, task_input: Mapping[s
     slow = _slow_criteria(criteria, catalog)
     seconds = 0.0
     for run in plan_extraction(slow, task_input, catalog).runs:
-        metrics = frozenset(run.extractor_metric(slow[position].metric) for position in run.positions)
+        metrics = frozenset(run.to_extractor_metric(slow[position].metric) for position in run.positions)
         seconds += compute_max_seconds(catalog.extractors[run.section], run.task_input, metrics)
     return seconds
 
@@ -34,18 +39,21 @@ def _slow_criteria(criteria: SuccessCriteria | None, catalog: Catalog) -> Sequen
     return [each for each in known if catalog.entry(each.metric).cost is Cost.SLOW]
 
 
-def compute_code_seconds(evaluation: Mapping[str, Any], catalog: Catalog) -> float:
-    """Return the seconds that one run of all code in the evaluation data takes at most."""
-    parts = [data for _, data in list_data_parts(evaluation)]
-    return sum(compute_max_seconds(each, data, None) for each in catalog.extractors.values() for data in parts)
+def compute_max_dry_run_seconds(evaluation: Mapping[str, Any], catalog: Catalog) -> float:
+    """Return the seconds that a dry run of the evaluation data takes at most; 0 without code."""
+    parts = [data for _, data in list_evaluation_data(evaluation)]
+    one_run = sum(compute_max_seconds(each, data, None) for each in catalog.extractors.values() for data in parts)
+    return _DRY_RUNS * one_run
 
 
-async def try_code(evaluation: Mapping[str, Any], catalog: Catalog) -> tuple[list[Problem], list[LintWarning]]:
+async def try_evaluation_code(
+    evaluation: Mapping[str, Any], catalog: Catalog
+) -> tuple[list[Problem], list[LintWarning]]:
     """Run the code of the evaluation data without a candidate, and return its problems and warnings."""
     problems: list[Problem] = []
     warnings: list[LintWarning] = []
     for extractor in catalog.extractors.values():
-        for pointer, data in list_data_parts(evaluation):
+        for pointer, data in list_evaluation_data(evaluation):
             for found in await try_evaluation(extractor, data):
                 path = f"/evaluation{pointer}{found.path}"
                 if isinstance(found, Problem):
@@ -55,8 +63,8 @@ async def try_code(evaluation: Mapping[str, Any], catalog: Catalog) -> tuple[lis
     return problems, warnings
 
 
-def list_data_parts(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the evaluation data and each of their named data, with the pointer of each below `evaluation`."""
+def list_evaluation_data(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the evaluation data and each named part of them, with its JSON pointer below `evaluation`."""
     yield "", evaluation
     for name, data in (evaluation.get("named") or {}).items():
         yield f"/named/{name}", data

@@ -33,12 +33,15 @@ from aex_outcomes.kernels.rouge import TooManySteps
 _SHARES = {
     "answer_f1": "F1 score of the words that the text shares with the best reference, as in SQuAD 2.0.",
     "edit_similarity": "1 minus the edits to the best reference, divided by the longer length.",
-    "fuzzy_ratio": "Characters shared with the best reference in the same order, twice, divided by both lengths.",
+    "fuzzy_ratio": "Twice the characters shared in order with the best reference, divided by the sum of both lengths.",
     "chrf": "chrF of the text and the best reference: F-score of sequences of 1 to 6 characters.",
 }
 _OWN_TYPES = {"answer_f1": MetricType.F1_SCORE}
 _FLAGS = {
-    "exact_match": ("reference", "True if the text is a reference, except case, punctuation, articles and blanks."),
+    "exact_match": (
+        "reference",
+        "True if the text equals a reference but for case, punctuation, articles and blanks.",
+    ),
     "numeric_match": ("numeric", "True if the number, or the last one of the text, is the expected one."),
     "choice_match": ("choice", "True if the labels that the text gives are the correct ones."),
 }

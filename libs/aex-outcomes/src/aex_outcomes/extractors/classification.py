@@ -18,7 +18,7 @@ from aex_outcomes.extractors.catalog_entries import (
 from aex_outcomes.extractors.predictions import (
     PREDICTIONS_POINTER,
     Keys,
-    check_ids,
+    check_unique_ids,
     find_predictions,
     read_keys,
     require_equal_count,
@@ -40,7 +40,7 @@ _SHARES = {
 }
 _SCORES = ClassificationScores._fields
 _NAMED_SCORES = (*_SHARES, "mcc")
-"""Scores that can be named. Predictions that are no list are a fault of these; the other metrics are missing."""
+"""Scores that can be named. Predictions that are no list give these a fault; other metrics are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class ClassificationExtractor:
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem]:
         """Yield a problem if two items of the ground truth have the same id."""
-        return check_ids(evaluation, "ground_truth")
+        return check_unique_ids(evaluation, "ground_truth")
 
 
 def _match_labels(truth: Sequence[Any], predictions: Sequence[Any]) -> tuple[Keys, Keys]:

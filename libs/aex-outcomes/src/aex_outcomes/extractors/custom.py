@@ -9,7 +9,7 @@ from aex_models.results import CUSTOM_METRIC_FAILED
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
 from aex_outcomes.extractors.protocol import AgentFault, Metrics, PlatformFault
-from aex_outcomes.metric_names import ANY_NAME, PREFIX, parse_code_name
+from aex_outcomes.metric_names import ANY_NAME, PREFIX, parse_custom_metric_name
 from aex_outcomes.sandbox.jobs import DisposableSandbox
 from aex_outcomes.sandbox.port import (
     MAX_CODE_BYTES,
@@ -71,7 +71,7 @@ class CustomExtractor:
         )
         names_by_code: dict[str, list[str]] = {}
         for metric in selected:
-            if (name := parse_code_name(metric)) is not None:
+            if (name := parse_custom_metric_name(metric)) is not None:
                 names_by_code.setdefault(name, []).append(metric)
         metrics: Metrics = {}
         for name, names in names_by_code.items():
@@ -102,7 +102,7 @@ class CustomExtractor:
         """Return the time limit of the codes that the metrics name, or of all codes if `metrics` is None."""
         names = list_declared_code_names(task_input)
         if metrics is not None:
-            names &= {parse_code_name(each) for each in metrics}
+            names &= {parse_custom_metric_name(each) for each in metrics}
         return len(names) * self.limits.timeout_ms / 1_000
 
     def supported_metrics(self) -> list[str]:
@@ -186,7 +186,7 @@ def _name_problems(listed: Sequence[Any]) -> Iterator[Problem]:
         if not isinstance(name, str):
             continue
         path = f"/{CUSTOM_METRICS}/{position}/name"
-        if parse_code_name(f"{PREFIX}{name}") != name:
+        if parse_custom_metric_name(f"{PREFIX}{name}") != name:
             message = (
                 "A custom metric's name has letters, digits, dashes and underscores, begins with no digit, and no dot"
             )

@@ -25,7 +25,7 @@ _MAX_PROBLEMS = 20
 """Maximum of problems of each kind that one answer lists."""
 
 
-def read_field(records: Iterable[Mapping[str, Any]], pointer: str, comparator: FieldComparator) -> list[Form]:
+def read_field_forms(records: Iterable[Mapping[str, Any]], pointer: str, comparator: FieldComparator) -> list[Form]:
     """Return the field's form in each record, None where it is absent or null. Raises `TooMuchToCompare`."""
     to_form, read = comparator.to_form, _make_reader(pointer)
     return [None if (value := read(record)) is None else to_form(value) for record in records]
@@ -48,7 +48,7 @@ def build_keys(
     """
     comparators = [build_comparator(fields.get(pointer, "exact"), budget) for pointer in key]
     parts = zip(
-        *(read_field(records, *each) for each in zip(key, comparators, strict=True)),
+        *(read_field_forms(records, *each) for each in zip(key, comparators, strict=True)),
         strict=True,
     )
     return [None if all(form is None for form in each) else each for each in parts]
@@ -146,7 +146,7 @@ def _value_problems(
     Raises `TooMuchToCompare` if the expected records alone are too costly.
     """
     for pointer, specification in fields.items():
-        forms = read_field(records, pointer, build_comparator(specification, budget))
+        forms = read_field_forms(records, pointer, build_comparator(specification, budget))
         if isinstance(specification, FuzzyComparator):
             budget.spend(_estimate_similarities_ns(forms, every_pair=matches_by_fields))
         for position, form in enumerate(forms):

@@ -14,9 +14,9 @@ from aex_models.work import LintWarning, Problem
 from aex_outcomes.extractors.protocol import AgentFault, Detailed, Metrics, PlatformFault
 from aex_outcomes.json_values import MISSING, resolve_pointer
 from aex_outcomes.sandbox.port import SANDBOX_UNAVAILABLE, SandboxUnavailable
-from aex_outcomes.testing.checks import TestLimits, check_hidden_tests, find_file_problem
+from aex_outcomes.testing.checks import HiddenTestLimits, check_hidden_tests, find_path_problem
 from aex_outcomes.testing.jobs import DisposableTestRunner
-from aex_outcomes.testing.memory_importer import module_names
+from aex_outcomes.testing.memory_importer import map_modules_to_paths
 from aex_outcomes.testing.results import HiddenTestResult, HiddenTestRunner, Outcome
 from aex_outcomes.testing.trial import try_hidden_tests
 
@@ -38,7 +38,7 @@ class HiddenTestsExtractor:
     """
 
     runner: HiddenTestRunner = field(default_factory=DisposableTestRunner)
-    limits: TestLimits = field(default_factory=TestLimits)
+    limits: HiddenTestLimits = field(default_factory=HiddenTestLimits)
     selected_metrics: frozenset[str] | None = None
     """Metrics to return; None for all."""
     version = "1"
@@ -48,7 +48,7 @@ class HiddenTestsExtractor:
         return replace(self, selected_metrics=metrics)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Run the tests once and return all selected metrics; a missing program has none.
+        """Run the tests once and return all selected metrics; without a program return none.
 
         Raises `AgentFault` for a program of a wrong shape, and `PlatformFault` if no test can run.
         """
@@ -145,10 +145,10 @@ def read_program(output: Any, tests: HiddenTests) -> dict[str, str] | None:
         message = f"the program has more than {MAX_FILES} files or {MAX_PROGRAM_BYTES} bytes"
         raise AgentFault("program_too_large", message)
     for path in files:
-        if problem := find_file_problem(path):
+        if problem := find_path_problem(path):
             raise AgentFault("invalid_path", f"{path[:100]}: {problem}")
-    own = {name.partition(".")[0] for name in module_names(files)}
-    reserved = {name.partition(".")[0] for name in module_names(tests.files or {})} | sys.stdlib_module_names
+    own = {name.partition(".")[0] for name in map_modules_to_paths(files)}
+    reserved = {name.partition(".")[0] for name in map_modules_to_paths(tests.files or {})} | sys.stdlib_module_names
     if taken := sorted(own & reserved):
         message = f"the module name {taken[0]} is taken by the standard library or the tests"
         raise AgentFault("module_name_taken", message)

@@ -8,7 +8,7 @@ from aex_outcomes.config import BUILT_IN, ExtractorConfig, InvalidConfig
 from aex_outcomes.extractors.protocol import MetricExtractor
 from aex_outcomes.named_code import as_invalid_config, load_by_entry_point_or_path
 from aex_outcomes.sandbox.port import Limits, Sandbox
-from aex_outcomes.testing.checks import TestLimits
+from aex_outcomes.testing.checks import HiddenTestLimits
 from aex_outcomes.testing.results import HiddenTestRunner
 
 ENTRY_POINTS = "aex.extractors"
@@ -75,7 +75,7 @@ def _runner_options(name: str, settings: ExtractorConfig, runners: CodeRunners) 
         return {"limits": Limits(timeout_ms=timeout_ms, memory_mb=memory_mb), **own}
     if name == HIDDEN_TESTS:
         runner = {} if runners.tests is None else {"runner": runners.tests}
-        return {"limits": TestLimits(timeout_ms=timeout_ms, memory_mb=memory_mb), **runner}
+        return {"limits": HiddenTestLimits(timeout_ms=timeout_ms, memory_mb=memory_mb), **runner}
     return {}
 
 

@@ -69,7 +69,7 @@ def _to_key(value: Any) -> Key | None:
     return ("number", int(value)) if is_integral_number(value) else None
 
 
-def check_ids(evaluation: Mapping[str, Any], key: str) -> Iterator[Problem]:
+def check_unique_ids(evaluation: Mapping[str, Any], key: str) -> Iterator[Problem]:
     """Yield a problem if two items under this key of evaluation data have the same id."""
     items = evaluation.get(key)
     ids = read_keys(items, "id") if isinstance(items, list | tuple) else []

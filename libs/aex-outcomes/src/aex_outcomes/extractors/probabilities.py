@@ -15,7 +15,7 @@ from aex_outcomes.extractors.catalog_entries import build_secret_number_entry, b
 from aex_outcomes.extractors.predictions import (
     PREDICTIONS_POINTER,
     Key,
-    check_ids,
+    check_unique_ids,
     find_predictions,
     read_keys,
     require_equal_count,
@@ -106,7 +106,7 @@ class ProbabilityExtractor:
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterator[Problem]:
         """Yield problems of repeated ids, and of labels for which a selected score does not exist."""
-        yield from check_ids(evaluation, TRUTH)
+        yield from check_unique_ids(evaluation, TRUTH)
         items = evaluation.get(TRUTH)
         labels = _read_labels(items) if isinstance(items, list | tuple) else None
         if labels:  # problems of shape are reported elsewhere

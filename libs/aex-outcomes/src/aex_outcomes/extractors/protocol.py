@@ -95,8 +95,8 @@ def restrict_to_metrics_if_supported(extractor: Any, metrics: frozenset[str]) ->
     return restricted
 
 
-def read_at_pointer(extractor: Any, pointer: str | None) -> MetricExtractor:
-    """Return an extractor that measures the part of the output at the pointer; None leaves it unchanged."""
+def relocate_extractor(extractor: Any, pointer: str | None) -> MetricExtractor:
+    """Return an extractor that reads the output at this JSON pointer; with None, the extractor itself."""
     moved: MetricExtractor = extractor if pointer is None else extractor.at_pointer(pointer)
     return moved
 

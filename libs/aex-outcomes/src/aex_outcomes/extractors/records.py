@@ -16,7 +16,7 @@ from aex_outcomes.extractors.expected_records import (
     build_keys,
     check_expected_records,
     find_repeated_keys,
-    read_field,
+    read_field_forms,
 )
 from aex_outcomes.extractors.protocol import AgentFault, Detailed, Metrics
 from aex_outcomes.extractors.text_quality import require_json_pointer
@@ -116,7 +116,9 @@ def _compare(expected: ExpectedRecords, records: Sequence[Mapping[str, Any]]) ->
 
     def read_column(pointer: str) -> FieldColumn:
         comparator = build_comparator(fields[pointer], budget)
-        return FieldColumn(comparator, read_field(items, pointer, comparator), read_field(records, pointer, comparator))
+        return FieldColumn(
+            comparator, read_field_forms(items, pointer, comparator), read_field_forms(records, pointer, comparator)
+        )
 
     try:
         if key is None:

@@ -11,7 +11,7 @@ from aex_models.work import Problem
 from aex_outcomes.extractors.catalog_entries import build_secret_number_entry
 from aex_outcomes.extractors.predictions import (
     PREDICTIONS_POINTER,
-    check_ids,
+    check_unique_ids,
     find_predictions,
     require_equal_count,
     sort_by_item,
@@ -33,7 +33,7 @@ _ERRORS = {
     "rmse": ("as the targets", "Root of the mean squared error."),
     "mape": ("fraction", "Mean of the absolute errors, each divided by its target: 1 is 100 %."),
 }
-"""Unit and description of the scores of which smaller ones are better."""
+"""Unit and description of each score of which a smaller value is better."""
 _MAX_ZEROS = 20
 """Maximum of targets of 0 that are reported one by one."""
 
@@ -118,7 +118,7 @@ class RegressionExtractor:
 
     def check_evaluation(self, evaluation: Mapping[str, Any]) -> Iterator[Problem]:
         """Yield problems of repeated ids, and of targets for which a selected score does not exist."""
-        yield from check_ids(evaluation, TARGETS)
+        yield from check_unique_ids(evaluation, TARGETS)
         items = evaluation.get(TARGETS)
         if isinstance(items, list | tuple) and (numbers := _read_numbers(items)):  # other shapes are reported elsewhere
             yield from self._check_numbers(numbers, items)

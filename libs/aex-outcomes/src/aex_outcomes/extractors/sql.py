@@ -37,14 +37,14 @@ QUERY_LOST = "query_lost"
 _WHY = {
     QueryFault.NOT_ONE_SELECT: "it is not exactly one SELECT statement",
     QueryFault.SYNTAX: "it has a syntax error",
-    QueryFault.UNKNOWN_NAME: "a table, column or function is unknown, or gets what it does not take",
+    QueryFault.UNKNOWN_NAME: "a table, column or function is unknown, or does not accept its arguments",
     QueryFault.FORBIDDEN: "it needs files, extensions, other databases or settings",
     QueryFault.DATA: "a value cannot be converted or computed",
     QueryFault.TIMED_OUT: f"it takes more than {QUERY_SECONDS:g} s of processor time",
     QueryFault.OUT_OF_MEMORY: "it needs too much memory",
     QueryFault.TOO_MANY_ROWS: f"its result has more than {MAX_ROWS} rows",
     QueryFault.TOO_LARGE: "its result has too many bytes",
-    QueryFault.CRASHED: "the database crashed on it",
+    QueryFault.CRASHED: "the database crashed while it ran",
     QueryFault.OTHER: "the database refused it",
     QueryFault.TABLES: "the tables cannot be created",
 }
@@ -144,7 +144,7 @@ class SqlExtractor:
         return (
             MetricEntry(
                 name=METRIC,
-                description="True if the query at this place returns the expected rows.",
+                description="True if the query returns the expected rows.",
                 unit="boolean",
                 direction=Direction.HIGHER,
                 metric_types=(MetricType.BOOLEAN,),

@@ -1,6 +1,6 @@
 """Checks of the evaluation data `sql` at submission: names, types, values and the shape of rows.
 
-No database is needed. What only the database knows is found when the expected query is tried.
+No database is used. The trial of the expected query finds further problems.
 """
 
 import re
@@ -56,7 +56,7 @@ def _rows(mapping: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _order_columns(columns: Mapping[Any, Any], order: Any) -> Mapping[Any, Any]:
-    """Return the columns in the order of the values of a row; a wrong order is the model's to report."""
+    """Return the columns in the order of the values of a row; the model reports a wrong order."""
     is_complete = isinstance(order, list | tuple) and {*map(str, order)} == {*map(str, columns)}
     return {name: columns[name] for name in order} if is_complete and len(order) == len(columns) else columns
 
@@ -71,7 +71,7 @@ def _check_names(names: Mapping[Any, Any], path: str, kind: str) -> Iterator[Pro
             message = f"The name of a {kind} has characters that cannot be printed"
             yield Problem(path=f"{path}{join_pointer(name)}", code="invalid_name", message=message)
         if first_of.setdefault(name.casefold(), name) != name:
-            message = f"This {kind} repeats another: SQL does not tell upper from lower case in names"
+            message = f"This {kind} repeats another: SQL ignores the case of names"
             yield Problem(path=f"{path}{join_pointer(name)}", code="duplicate_name", message=message)
 
 
@@ -123,7 +123,7 @@ def _check_expected(expected: Mapping[str, Any], *, has_names: bool) -> Iterator
 def _may_be_one_select(sql: str) -> bool:
     """Return False if the text has no statement, several of them, or one that begins as no SELECT does.
 
-    A true result is provisional: `WITH` may introduce an INSERT, and only the database knows the whole grammar.
+    A true result is provisional: `WITH` may introduce an INSERT, and only the database has the complete grammar.
     """
     plain = _IDENTIFIERS.sub(" i ", _IGNORED.sub(" ", sql))
     statements = [each for each in plain.split(";") if each.strip()]

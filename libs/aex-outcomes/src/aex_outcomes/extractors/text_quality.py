@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from aex_models.canonical import is_json_pointer
 from aex_models.catalog import MetricEntry
 from aex_models.thresholds import MetricType
 from aex_models.work import Problem
 from aex_outcomes.extractors.catalog_entries import build_count_entry, build_secret_score_entry
 from aex_outcomes.extractors.protocol import AgentFault, Metrics
-from aex_outcomes.json_values import is_json_pointer, resolve_pointer
+from aex_outcomes.json_values import resolve_pointer
 from aex_outcomes.kernels.bleu import BleuReference, bleu
 from aex_outcomes.kernels.rouge import (
     MAX_REFERENCE_TOKENS,

@@ -34,7 +34,7 @@ class ChrfReferences:
         orders = ORDERS if sum(map(len, plain)) <= MAX_PREPARED else ()
         return cls(plain, {order: _count(plain, order) for order in orders})
 
-    def count_order(self, order: int) -> Sequence[Counts]:
+    def count_ngrams_of_order(self, order: int) -> Sequence[Counts]:
         """Return the count of each n-gram of this order in each text."""
         return self.counts.get(order) or _count(self.texts, order)
 
@@ -45,7 +45,9 @@ def chrf(text: str, references: ChrfReferences) -> float:
     It is 0 if the text or the reference has nothing but white space.
     """
     plain = _drop_white_space(text)
-    shared = [shared_count_per_reference(references.count_order(order), _ngrams(plain, order)) for order in ORDERS]
+    shared = [
+        shared_count_per_reference(references.count_ngrams_of_order(order), _ngrams(plain, order)) for order in ORDERS
+    ]
     return max(
         _f_score(len(plain), len(reference), matched)
         for reference, matched in zip(references.texts, zip(*shared, strict=True), strict=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from aex_models.grader_data import Comparator, DateComparator, FuzzyComparator, NumberComparator
 from aex_models.numbers import is_finite_number
 from aex_outcomes.kernels.forms import (
-    DateForms,
+    DateFormConverter,
     Form,
     Incomparable,
     TimeBudget,
@@ -53,7 +53,7 @@ def build_comparator(specification: Comparator, budget: TimeBudget) -> FieldComp
     if isinstance(specification, FuzzyComparator):
         return SimilarityComparator(max(0.0, specification.fuzzy - _ROUNDING), budget)
     if isinstance(specification, DateComparator):
-        return EqualityComparator(DateForms(tuple(specification.date), budget))
+        return EqualityComparator(DateFormConverter(tuple(specification.date), budget))
     to_form = {"exact": to_exact_form, "casefold": to_case_folded_form, "set": to_set_form}[specification]
     return EqualityComparator(partial(to_form, budget))
 

@@ -90,8 +90,8 @@ def to_set_form(budget: TimeBudget, value: Any) -> Form:
 
 
 @dataclass(frozen=True, slots=True)
-class DateForms:
-    """Conversion of texts to moments; each different text is parsed once."""
+class DateFormConverter:
+    """Converter of texts to moments, for comparison; each different text is parsed once."""
 
     formats: tuple[str, ...]
     budget: TimeBudget

@@ -8,7 +8,7 @@ from typing import Any
 from aex_models.criteria import SuccessCriteria
 from aex_models.work import LintWarning, Problem
 from aex_outcomes.engine.criteria import find_value_problem, to_fraction_if_custom_percent
-from aex_outcomes.engine.slow_metrics import try_code
+from aex_outcomes.engine.slow_metrics import try_evaluation_code
 from aex_outcomes.engine.verification import VerificationEngine
 from aex_outcomes.extractors.custom import (
     CUSTOM_METRICS,
@@ -18,7 +18,7 @@ from aex_outcomes.extractors.custom import (
     parse_result_key,
 )
 from aex_outcomes.extractors.text_quality import read_references
-from aex_outcomes.metric_names import parse_code_name
+from aex_outcomes.metric_names import parse_custom_metric_name
 from aex_outcomes.reference_check import build_reference_output, warn_if_references_fail
 from aex_outcomes.sandbox.jobs import get_worker_sandbox
 from aex_outcomes.sandbox.port import CodeFault, Context, FaultKind, Limits, Returned, Sandbox
@@ -99,7 +99,7 @@ async def collect_dry_run_findings(
             message = f"The code {effect} on {candidate}{location}"
             warnings.append(make_lint_warning(f"custom_metric_{kind}", path, message, _SUGGESTION))
     if not problems:
-        problems, further_warnings = await try_code(evaluation, engine.catalog)
+        problems, further_warnings = await try_evaluation_code(evaluation, engine.catalog)
         warnings += further_warnings
     if criteria is not None and not problems:
         evaluation = {**evaluation, CUSTOM_METRICS: metrics}
@@ -128,7 +128,7 @@ def _fault_warning(fault: CodeFault) -> DryRunWarning:
 def _result_warning(returned: Returned, name: str, criteria: SuccessCriteria | None) -> DryRunWarning | None:
     """Return a warning about the first criterion that cannot use the returned value; None if all can."""
     for criterion in criteria.criteria if criteria else ():
-        if parse_code_name(criterion.metric) != name:
+        if parse_custom_metric_name(criterion.metric) != name:
             continue
         value = find_returned_value(returned, criterion.metric)
         if value is None:

@@ -21,7 +21,7 @@ class QueryFault(StrEnum):
     SYNTAX = "syntax"
     """The text is no SQL."""
     UNKNOWN_NAME = "unknown_name"
-    """A table, column or function does not exist, or does not take what it is given."""
+    """A table, column or function does not exist, or does not accept its arguments."""
     FORBIDDEN = "forbidden"
     """The query needs files, extensions, other databases or settings."""
     DATA = "data"

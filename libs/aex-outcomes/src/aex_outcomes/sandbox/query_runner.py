@@ -34,7 +34,7 @@ _CPU_SECONDS = 40
 """Processor time of the worker, most of it to create tables."""
 _MAX_ANSWER_BYTES = 40 * 1024 * 1024
 _BLAMELESS = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP})
-"""Exit statuses of workers that others have ended."""
+"""Exit statuses of workers that another process ended."""
 _OUT_OF_TIME = {-signal.SIGPROF: QueryFault.TIMED_OUT, -signal.SIGXCPU: QueryFault.TABLES}
 """Faults of workers that ended after their processor time: for the query, or for all."""
 

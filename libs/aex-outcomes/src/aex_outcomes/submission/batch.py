@@ -13,7 +13,7 @@ from aex_outcomes.submission.verify_request import (
     CheckedTrial,
     VerifyRequest,
     check_verify_request,
-    find_trial_problems,
+    parse_trial_body,
 )
 
 MAX_GROUP = 32
@@ -29,7 +29,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True, slots=True)
-class BatchCommon:
+class SharedBatchInput:
     """The first line of a batch, checked: what all outputs share."""
 
     body: Mapping[str, Any]
@@ -59,12 +59,12 @@ def divide_into_groups(lines: Iterable[bytes], common_bytes: int, max_group: int
 
 
 def read_line_id(line: Any) -> str | int | None:
-    """Return the id of a line, also of an invalid one; None if it has none or it is no id."""
+    """Return the id of a valid or invalid line; None if the line has no valid id."""
     found = line.get("id") if isinstance(line, Mapping) else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
-def check_batch_common(body: Any, catalog: Catalog) -> BatchCommon | CheckedTrial[VerifyRequest]:
+def check_shared_input(body: Any, catalog: Catalog) -> SharedBatchInput | CheckedTrial[VerifyRequest]:
     """Check the first line of a batch, parsed from JSON; return it, or all its problems.
 
     It has the fields of a `VerifyRequest` without `output` and `science`. Evaluation data may be missing, because each
@@ -72,16 +72,16 @@ def check_batch_common(body: Any, catalog: Catalog) -> BatchCommon | CheckedTria
     """
     refused = CheckFindings(shape=tuple(_refused_fields(body)))
     shared = {**body, **dict.fromkeys(_REFUSED)} if isinstance(body, Mapping) else body
-    request, found = find_trial_problems(shared, catalog, VerifyRequest)
+    request, found = parse_trial_body(shared, catalog, VerifyRequest)
     semantic = [each for each in found.semantic if each.code != _OF_EACH_OUTPUT]
     kept = tuple(_NO_CRITERIA if (each.path, each.code) == (CRITERIA, "missing") else each for each in semantic)
     fatal = CheckFindings(kept, found.shape) + refused
     if request is None or fatal.problems:
         return CheckedTrial(None, fatal.problems, only_shape=not fatal.semantic)
-    return BatchCommon(shared, request, is_complete=len(fatal.semantic) == len(found.semantic))
+    return SharedBatchInput(shared, request, is_complete=len(fatal.semantic) == len(found.semantic))
 
 
-def check_batch_output(line: Any, common: BatchCommon, catalog: Catalog) -> CheckedTrial[VerifyRequest]:
+def check_batch_output(line: Any, common: SharedBatchInput, catalog: Catalog) -> CheckedTrial[VerifyRequest]:
     """Check the line of one output, parsed from JSON, and combine it with the first line to a request.
 
     Pointers of problems are those of the line. Problems of evaluation data are also found in both lines together.

@@ -29,7 +29,7 @@ from aex_outcomes.metric_names import (
     ANY_STATISTIC,
     is_custom_metric,
     is_statistic_metric,
-    parse_code_name,
+    parse_custom_metric_name,
 )
 from aex_outcomes.submission.findings import CRITERIA
 from aex_outcomes.submission.science import check_metric_requirements, check_statistic_metric, parse_valid_statistics
@@ -130,7 +130,7 @@ def _criterion_problems(
     is_supplied = criterion is None and isinstance(raw.get("threshold"), list | Mapping)
     needed = catalog.required_evaluation_keys(criterion) if criterion else () if is_supplied else entry.needs
     yield from _missing_data(entry.name, needed, context)
-    name, declared = parse_code_name(entry.name), list_declared_code_names(evaluation)
+    name, declared = parse_custom_metric_name(entry.name), list_declared_code_names(evaluation)
     if name is not None and not is_absent(evaluation.get(CUSTOM_METRICS)) and name not in declared:
         message = f"{entry.name} needs the code {name} in evaluation.{CUSTOM_METRICS}"
         yield Problem(path=f"/evaluation/{CUSTOM_METRICS}", code="evaluation_missing", message=message)

@@ -67,16 +67,16 @@ def check_trial(body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewe
 
     Only a `VerifyRequest` must have criteria or `science`, and is checked for its `data`.
     """
-    request, findings = find_trial_problems(body, catalog, trial_type, has_reviewer=has_reviewer)
+    request, findings = parse_trial_body(body, catalog, trial_type, has_reviewer=has_reviewer)
     if request is None or findings.problems:
         return CheckedTrial(None, findings.problems, only_shape=not findings.semantic)
     return CheckedTrial(request)
 
 
-def find_trial_problems(
+def parse_trial_body(
     body: Any, catalog: Catalog, trial_type: type[T], *, has_reviewer: bool = False
 ) -> tuple[T | None, CheckFindings]:
-    """Return a trial verification's body as a model, None if it has a wrong shape, and all its problems."""
+    """Parse the body of a trial verification; return its model, None for a wrong shape, and all problems."""
     request, findings = parse_body(body, trial_type)
     if isinstance(body, Mapping):
         findings += check_criteria(body, catalog, has_reviewer=has_reviewer)

@@ -21,7 +21,7 @@ from aex_outcomes.testing.memory_importer import SourceFinder
 from aex_outcomes.testing.operations import OPERATIONS
 from aex_outcomes.testing.value_decoder import ProtocolError, ValueDecoder
 from aex_outcomes.testing.value_encoder import MUTABLE, Node, TooDeep, ValueEncoder
-from aex_outcomes.testing.value_types import non_builtin_bases
+from aex_outcomes.testing.value_types import split_exception_bases
 
 _MAX_OUTPUT = 1_000_000
 _MAX_NAME = 200
@@ -37,12 +37,12 @@ class ObjectTable:
         """Return the node of an object that stays here, of an exception or of an exception's class."""
         if isinstance(value, BaseException):
             try:
-                arguments = [encoder.child(each) for each in value.args]
+                arguments = [encoder.encode_child(each) for each in value.args]
             except TooDeep:
                 arguments = [str(value)]
-            return ["E", encoder.child(type(value)), arguments]
+            return ["E", encoder.encode_child(type(value)), arguments]
         if isinstance(value, type) and issubclass(value, BaseException):
-            own, builtin = non_builtin_bases(value)
+            own, builtin = split_exception_bases(value)
             return ["X", [[self._register(each), each.__name__[:_MAX_NAME]] for each in own], builtin.__name__]
         return ["h", self._register(value), callable(value), type(value).__name__[:_MAX_NAME]]
 
@@ -51,7 +51,7 @@ class ObjectTable:
         if node[0] == "p":
             return self._objects[node[1]]
         if node[0] == "E":
-            return decoder.value(node[1], 0)(*decoder.items(node[2], 0))
+            return decoder.decode_value(node[1], 0)(*decoder.decode_items(node[2], 0))
         raise ProtocolError("a node of an unknown kind")
 
     def _register(self, value: Any) -> int:

@@ -10,8 +10,8 @@ from aex_models.work import Problem
 from aex_outcomes.confinement.seccomp import has_filters
 from aex_outcomes.json_values import join_pointer
 from aex_outcomes.testing.allowed_modules import is_allowed_module
-from aex_outcomes.testing.discovery import find_async_tests, find_tests, imported_names
-from aex_outcomes.testing.memory_importer import module_names
+from aex_outcomes.testing.discovery import find_async_tests, find_tests, list_imports
+from aex_outcomes.testing.memory_importer import map_modules_to_paths
 
 MAX_TESTS, MAX_BYTES = 500, 1_000_000
 _HELPERS = frozenset({"aex_tests"})
@@ -19,10 +19,8 @@ _MAX_PROBLEMS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class TestLimits:
+class HiddenTestLimits:
     """Limits that this installation sets on hidden tests."""
-
-    __test__ = False  # no class of tests, whatever its name
 
     timeout_ms: int = 60_000
     """Maximum of `timeout_ms`; the maximum of `total_ms` is five times as much."""
@@ -34,7 +32,7 @@ class TestLimits:
         return 5 * self.timeout_ms
 
 
-def check_hidden_tests(tests: Mapping[str, Any], limits: TestLimits, *, has_tests: bool = True) -> list[Problem]:
+def check_hidden_tests(tests: Mapping[str, Any], limits: HiddenTestLimits, *, has_tests: bool = True) -> list[Problem]:
     """Return the problems of hidden tests, at most 50, with paths that begin with `/tests`.
 
     `tests`: the JSON of `HiddenTests`. Without `has_tests` their number is not checked. Files above the limit of their
@@ -48,7 +46,7 @@ def check_hidden_tests(tests: Mapping[str, Any], limits: TestLimits, *, has_test
 _Finding = tuple[str, str, str]
 
 
-def find_file_problem(path: str) -> str | None:
+def find_path_problem(path: str) -> str | None:
     """Return why a path cannot be used as a program's file; None if it can."""
     parts = path.split("/")
     if (
@@ -68,7 +66,7 @@ def _platform_problems() -> Iterator[_Finding]:
         yield "/tests", "tests_unavailable", message
 
 
-def _limit_problems(tests: Mapping[str, Any], limits: TestLimits) -> Iterator[_Finding]:
+def _limit_problems(tests: Mapping[str, Any], limits: HiddenTestLimits) -> Iterator[_Finding]:
     for key, limit in (
         ("timeout_ms", limits.timeout_ms),
         ("total_ms", limits.total_ms),
@@ -105,7 +103,7 @@ def _parse_files(files: Mapping[str, str], key: str, parsed: dict[str, ast.Modul
     """Yield the problems of paths and syntax; the trees of the Python files are added to `parsed`."""
     for path, text in files.items():
         pointer = join_pointer("tests", key, path)
-        if problem := find_file_problem(path):
+        if problem := find_path_problem(path):
             yield pointer, "invalid_path", f"{path[:100]}: {problem}"
         elif path.endswith(".py"):
             try:
@@ -118,8 +116,10 @@ def _parse_files(files: Mapping[str, str], key: str, parsed: dict[str, ast.Modul
 
 def _name_problems(tests: Mapping[str, Any]) -> Iterator[_Finding]:
     """Yield a problem for each module whose name the standard library, the tests or the program have too."""
-    by_files = {name.partition(".")[0]: path for name, path in module_names(tests["files"] or {}).items()}
-    by_reference = {name.partition(".")[0]: path for name, path in module_names(tests["reference"] or {}).items()}
+    by_files = {name.partition(".")[0]: path for name, path in map_modules_to_paths(tests["files"] or {}).items()}
+    by_reference = {
+        name.partition(".")[0]: path for name, path in map_modules_to_paths(tests["reference"] or {}).items()
+    }
     program = {tests["module"], *by_reference}
     for key, names, others in (("files", by_files, program), ("reference", by_reference, set(by_files))):
         for name, path in names.items():
@@ -131,12 +131,16 @@ def _name_problems(tests: Mapping[str, Any]) -> Iterator[_Finding]:
 
 
 def _own_modules(tests: Mapping[str, Any]) -> set[str]:
-    listed = [*module_names(tests["files"] or {}), *module_names(tests["reference"] or {}), tests["module"]]
+    listed = [
+        *map_modules_to_paths(tests["files"] or {}),
+        *map_modules_to_paths(tests["reference"] or {}),
+        tests["module"],
+    ]
     return {name.partition(".")[0] for name in listed} | _HELPERS
 
 
 def _import_problems(tree: ast.Module, pointer: str, own: set[str]) -> Iterator[_Finding]:
-    for line, name in imported_names(tree):
+    for line, name in list_imports(tree):
         top = name.partition(".")[0]
         if not name.startswith(".") and top not in own and not is_allowed_module(name):
             message = (
@@ -158,5 +162,5 @@ def _count_problems(tests: Mapping[str, Any], trees: Mapping[str, ast.Module]) -
         yield pointer, "no_test", f"There is no test: expected {expected}"
     if count > MAX_TESTS:
         yield pointer, "too_many_tests", f"There are {count} tests; the limit is {MAX_TESTS}"
-    if is_io and tests["reference"] and tests["module"] not in module_names(tests["reference"]):
+    if is_io and tests["reference"] and tests["module"] not in map_modules_to_paths(tests["reference"]):
         yield "/tests/reference", "module_missing", f"The reference has no module {tests['module']}, which is run"

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aex_outcomes.testing.memory_importer import module_names
+from aex_outcomes.testing.memory_importer import map_modules_to_paths
 from aex_outcomes.testing.results import HiddenTest
 
 _PREFIX = "test"
@@ -27,7 +27,7 @@ def find_tests(tests: Mapping[str, Any], trees: Mapping[str, ast.Module] | None 
         }
     find = _find_methods if tests["style"] == "unittest" else _find_functions
     imported = _imported_modules(trees)
-    names = {path: name for name, path in module_names(files).items()}
+    names = {path: name for name, path in map_modules_to_paths(files).items()}
     found = []
     for path, tree in trees.items():
         functions = list(dict.fromkeys(find(tree)))
@@ -46,7 +46,7 @@ def parse_source(text: str) -> ast.Module | None:
         return None
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def list_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and dotted name of each imported module; relative imports begin with a dot."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

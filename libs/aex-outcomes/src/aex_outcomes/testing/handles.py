@@ -1,7 +1,7 @@
 """Handles of the program's objects in the tester.
 
 Comparisons with expected values stay in the tester: `==` and `hash` compare identity, and `in` iterates. An operator
-with a plain operand is a `TypeError`. So an object that claims to equal everything equals nothing here.
+with a plain operand is a `TypeError`. So an object whose `__eq__` always returns True equals nothing here.
 """
 
 from collections.abc import Callable

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 
-def module_names(files: Iterable[str]) -> dict[str, str]:
-    """Return the dotted name of each Python file's module, and the file's path by it.
+def map_modules_to_paths(files: Iterable[str]) -> dict[str, str]:
+    """Return the path of each Python file by the dotted name of its module.
 
     `package/__init__.py` gives `package`. Paths that are no importable modules are left out.
     """
@@ -22,7 +22,7 @@ def module_names(files: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def parent_packages(names: Iterable[str]) -> set[str]:
+def list_parent_packages(names: Iterable[str]) -> set[str]:
     """Return the packages that contain these modules, also those without an `__init__.py`."""
     parts = [name.split(".") for name in names]
     return {".".join(each[:end]) for each in parts for end in range(1, len(each))}
@@ -33,9 +33,9 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
     def __init__(self, files: Mapping[str, str]) -> None:
         """Keep the source text of each file by its path."""
-        self._paths = module_names(files)
+        self._paths = map_modules_to_paths(files)
         self._files = files
-        self._packages = parent_packages(self._paths)
+        self._packages = list_parent_packages(self._paths)
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         """Return the spec of a module that is in memory, else None."""

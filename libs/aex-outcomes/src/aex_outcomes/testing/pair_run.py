@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from aex_outcomes.testing.memory_importer import module_names
+from aex_outcomes.testing.memory_importer import map_modules_to_paths
 from aex_outcomes.testing.results import MAX_MESSAGE, HiddenTest, HiddenTestResult, Outcome
 from aex_outcomes.testing.zygote_process import ZygoteProcess
 
@@ -69,7 +69,7 @@ def send_json(connection: socket.socket, message: Any, deadline: float) -> None:
     connection.settimeout(max(deadline - time.monotonic(), 0.001))
     try:
         connection.sendall(_LENGTH.pack(len(body)) + body)
-    except OSError:  # the missing answer has the outcome
+    except OSError:  # the missing answer decides the outcome
         return
 
 
@@ -120,7 +120,7 @@ def _make_task(tests: Mapping[str, Any], case: HiddenTest, program: Mapping[str,
         "files": tests["files"],
         "path": case.path,
         "name": case.function,
-        "program_modules": sorted(module_names(program)),
+        "program_modules": sorted(map_modules_to_paths(program)),
     }
 
 

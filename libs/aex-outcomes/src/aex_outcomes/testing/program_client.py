@@ -70,7 +70,7 @@ class ProgramClient:
         if isinstance(value, type) and value in self._exception_ids:
             return ["p", self._exception_ids[value]]
         if isinstance(value, BaseException):
-            return ["E", encoder.child(type(value)), encoder.items(value.args)]
+            return ["E", encoder.encode_child(type(value)), encoder.encode_items(value.args)]
         raise TypeError(f"a {type(value).__name__} cannot be passed to the tested program: pass plain values")
 
     def _decode_object(self, decoder: ValueDecoder, node: Node) -> Any:
@@ -83,7 +83,7 @@ class ProgramClient:
             case ["X", [*own], str(builtin)]:
                 return self._local_class(own, builtin)
             case ["E", kind, [*arguments]]:
-                return _make_exception(decoder.value(kind, 0), decoder.items(arguments, 0))
+                return _make_exception(decoder.decode_value(kind, 0), decoder.decode_items(arguments, 0))
         raise ProtocolError("a node of an unknown kind")
 
     def _local_class(self, own: Sequence[Any], builtin: str) -> type[BaseException]:

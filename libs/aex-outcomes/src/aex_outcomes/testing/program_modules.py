@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-from aex_outcomes.testing.memory_importer import parent_packages
+from aex_outcomes.testing.memory_importer import list_parent_packages
 from aex_outcomes.testing.program_client import ProgramClient
 
 _STAR_IMPORTS = {"IMPORT_STAR", "CALL_INTRINSIC_1"}
@@ -51,7 +51,7 @@ class ProgramFinder:
     def __init__(self, client: ProgramClient, names: Iterable[str]) -> None:
         self._client = client
         self._names = frozenset(names)
-        self._packages = parent_packages(self._names)
+        self._packages = list_parent_packages(self._names)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Return the spec of a module of the program, else None."""

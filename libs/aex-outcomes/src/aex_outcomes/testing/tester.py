@@ -15,7 +15,7 @@ from typing import Any
 
 from aex_outcomes.testing.allowed_modules import use_memory_importers
 from aex_outcomes.testing.connection import ConnectionLost, MessageConnection
-from aex_outcomes.testing.memory_importer import SourceFinder, module_names
+from aex_outcomes.testing.memory_importer import SourceFinder, map_modules_to_paths
 from aex_outcomes.testing.program_client import ProgramClient
 from aex_outcomes.testing.program_modules import ProgramFinder
 from aex_outcomes.testing.results import MAX_MESSAGE, Outcome
@@ -59,7 +59,7 @@ def run_one_test(task: Mapping[str, Any], client: ProgramClient) -> HiddenTestRe
     except BaseException as error:  # noqa: BLE001 the test's own exceptions are its outcome
         report = _report_error(error)
     if client.is_lost:
-        return HiddenTestReport(Outcome.CRASHED, "the program ended, or sent what no program sends")
+        return HiddenTestReport(Outcome.CRASHED, "the program ended, or sent an invalid message")
     if client.is_out_of_memory and report.outcome is not Outcome.PASSED:
         return HiddenTestReport(Outcome.MEMORY, report.message)
     return report
@@ -93,7 +93,7 @@ def _run_function(task: Mapping[str, Any]) -> HiddenTestReport:
 
 
 def _module_name(task: Mapping[str, Any]) -> str:
-    [name] = module_names([task["path"]])
+    [name] = map_modules_to_paths([task["path"]])
     return name
 
 

@@ -1,10 +1,10 @@
-"""Decoder of the messages of `value_encoder`; it creates plain types alone, whatever a sender does.
+"""Decoder of the messages of `value_encoder`.
 
-Numbers are `i` integer, `f` float, `c` complex, `M` Decimal and `R` Fraction. Texts are `S`, `b` bytes
-and `B` bytearray. Containers are `l` list, `t` tuple, `s` set, `z` frozenset, `d` dict, `q` deque and `N` named tuple.
-Other dictionaries are `O` OrderedDict, `C` Counter, `D` defaultdict and `v` view. The types of datetime begin with `d`.
-Further kinds are `g` range, `L` slice, `T` built-in type, `e` Ellipsis and `n` NotImplemented. The content of an
-argument that is written back is `a`.
+It creates only plain types, even from a hostile message. Numbers are `i` integer, `f` float, `c` complex, `M` Decimal
+and `R` Fraction. Texts are `S`, `b` bytes and `B` bytearray. Containers are `l` list, `t` tuple, `s` set, `z`
+frozenset, `d` dict, `q` deque and `N` named tuple. Other dictionaries are `O` OrderedDict, `C` Counter, `D` defaultdict
+and `v` view. The types of datetime begin with `d`. Further kinds are `g` range, `L` slice, `T` built-in type, `e`
+Ellipsis and `n` NotImplemented. The content of an argument that is written back is `a`.
 """
 
 import collections
@@ -27,7 +27,7 @@ _INVALID = (
 
 
 class ProtocolError(Exception):
-    """Error for a message that no honest process sends."""
+    """Error for a message that violates the protocol."""
 
 
 class ValueDecoder:
@@ -53,7 +53,7 @@ class ValueDecoder:
         sys.setrecursionlimit(limit + _FRAMES_PER_LEVEL * MAX_DEPTH)
         try:
             self._nodes = list(message["n"])
-            roots = [self.value(each, 0) for each in message["r"]]
+            roots = [self.decode_value(each, 0) for each in message["r"]]
             while self._unfilled:
                 container, node, depth = self._unfilled.pop()
                 _FILLERS[node[0]](self, container, node, depth)
@@ -63,7 +63,7 @@ class ValueDecoder:
             sys.setrecursionlimit(limit)
         return roots
 
-    def value(self, child: Any, depth: int) -> Any:
+    def decode_value(self, child: Any, depth: int) -> Any:
         """Return the value of a node's item at a depth of nesting."""
         if child is None or type(child) in {bool, int, float, str}:
             return child
@@ -78,9 +78,9 @@ class ValueDecoder:
         self.values[index] = value
         return value
 
-    def items(self, children: Sequence[Any], depth: int) -> list[Any]:
+    def decode_items(self, children: Sequence[Any], depth: int) -> list[Any]:
         """Return the values of a node's items, which are one level deeper."""
-        return [self.value(each, depth + 1) for each in children]
+        return [self.decode_value(each, depth + 1) for each in children]
 
     def _build(self, node: Node, depth: int) -> Any:
         if node[0] == "a":
@@ -106,19 +106,19 @@ def _empty(node: Node) -> Any:
 
 
 def _fill_list(decoder: ValueDecoder, container: Any, node: Node, depth: int) -> None:
-    values = decoder.items(node[1], depth)
+    values = decoder.decode_items(node[1], depth)
     container.clear()
     container.extend(values)
 
 
 def _fill_set(decoder: ValueDecoder, container: Any, node: Node, depth: int) -> None:
-    values = decoder.items(node[1], depth)
+    values = decoder.decode_items(node[1], depth)
     container.clear()
     container.update(values)
 
 
 def _fill_dictionary(decoder: ValueDecoder, container: Any, node: Node, depth: int) -> None:
-    pairs = [(decoder.value(key, depth + 1), decoder.value(item, depth + 1)) for key, item in node[1]]
+    pairs = [(decoder.decode_value(key, depth + 1), decoder.decode_value(item, depth + 1)) for key, item in node[1]]
     container.clear()
     for key, item in pairs:
         dict.__setitem__(container, key, item) if type(container) is dict else container.__setitem__(key, item)
@@ -153,7 +153,7 @@ def _named_tuple(decoder: ValueDecoder, node: Node, depth: int) -> Any:
     _, name, fields, items = node
     if not all(type(each) is str and len(each) <= _MAX_NAME for each in [name, *fields]):
         raise ProtocolError("an invalid named tuple")
-    return collections.namedtuple(name, fields)(*decoder.items(items, depth))
+    return collections.namedtuple(name, fields)(*decoder.decode_items(items, depth))
 
 
 def _float(text: str) -> float:
@@ -167,34 +167,34 @@ def _builtin_type(name: str) -> type:
 
 
 def _timezone(decoder: ValueDecoder, node: Node, depth: int) -> datetime.timezone:
-    offset = decoder.value(node[1], depth + 1)
+    offset = decoder.decode_value(node[1], depth + 1)
     zone = datetime.timezone(offset)
     return zone if zone.tzname(None) == node[2] else datetime.timezone(offset, node[2])
 
 
 def _moment(kind: Any, decoder: ValueDecoder, node: Node, depth: int) -> Any:
-    return kind(*node[1], tzinfo=decoder.value(node[2], depth + 1), fold=node[3])
+    return kind(*node[1], tzinfo=decoder.decode_value(node[2], depth + 1), fold=node[3])
 
 
 _BUILDERS: Mapping[str, Callable[[ValueDecoder, Node, int], Any]] = {
     "i": lambda _, node, __: int(node[1], 16),
     "f": lambda _, node, __: _float(node[1]),
-    "c": lambda decoder, node, depth: complex(*decoder.items(node[1:3], depth)),
+    "c": lambda decoder, node, depth: complex(*decoder.decode_items(node[1:3], depth)),
     "S": lambda _, node, __: str(node[1]),
     "b": lambda _, node, __: node[1].encode("latin-1"),
-    "t": lambda decoder, node, depth: tuple(decoder.items(node[1], depth)),
-    "z": lambda decoder, node, depth: frozenset(decoder.items(node[1], depth)),
+    "t": lambda decoder, node, depth: tuple(decoder.decode_items(node[1], depth)),
+    "z": lambda decoder, node, depth: frozenset(decoder.decode_items(node[1], depth)),
     "N": _named_tuple,
     "M": lambda _, node, __: decimal.Decimal(node[1]),
-    "R": lambda decoder, node, depth: fractions.Fraction(*decoder.items(node[1:3], depth)),
+    "R": lambda decoder, node, depth: fractions.Fraction(*decoder.decode_items(node[1:3], depth)),
     "dt": lambda decoder, node, depth: _moment(datetime.datetime, decoder, node, depth),
     "dd": lambda _, node, __: datetime.date(*node[1]),
     "dm": lambda decoder, node, depth: _moment(datetime.time, decoder, node, depth),
     "du": lambda _, node, __: datetime.timedelta(*node[1]),
     "dz": _timezone,
-    "g": lambda decoder, node, depth: range(*decoder.items(node[1], depth)),
-    "L": lambda decoder, node, depth: slice(*decoder.items(node[1], depth)),
-    "v": lambda decoder, node, depth: rebuild_dictionary_view(node[1], decoder.items(node[2], depth)),
+    "g": lambda decoder, node, depth: range(*decoder.decode_items(node[1], depth)),
+    "L": lambda decoder, node, depth: slice(*decoder.decode_items(node[1], depth)),
+    "v": lambda decoder, node, depth: rebuild_dictionary_view(node[1], decoder.decode_items(node[2], depth)),
     "T": lambda _, node, __: _builtin_type(node[1]),
     "e": lambda _, __, ___: Ellipsis,
     "n": lambda _, __, ___: NotImplemented,

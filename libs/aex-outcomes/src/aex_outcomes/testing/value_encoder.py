@@ -64,7 +64,7 @@ class ValueEncoder:
 
     def encode(self, roots: Sequence[Any]) -> dict[str, Any]:
         """Return the message with these values. Raises `TooDeep`, and what `encode_other` raises."""
-        children = [self.child(each) for each in roots]
+        children = [self.encode_child(each) for each in roots]
         while self._unfilled:  # no recursion: the program's own depth of recursion is not used up
             index, self._depth = self._unfilled.popleft()
             node = self._node(self.objects[index])
@@ -72,7 +72,7 @@ class ValueEncoder:
             self.nodes[index] = node if argument is None else ["a", argument, node]
         return {"r": children, "n": self.nodes}
 
-    def child(self, value: Any) -> Any:
+    def encode_child(self, value: Any) -> Any:
         """Return the JSON form of a value within a node."""
         kind = type(value)
         if value is None or kind is bool or kind is str:
@@ -97,7 +97,7 @@ class ValueEncoder:
         if id(value) in _SINGLETONS:
             return [_SINGLETONS[id(value)]]
         if is_named_tuple(value):
-            return ["N", type(value).__name__, list(type(value)._fields), [self.child(each) for each in value]]
+            return ["N", type(value).__name__, list(type(value)._fields), [self.encode_child(each) for each in value]]
         plain = to_plain_value(value)
         encode = _ENCODERS.get(type(plain))
         if encode is not None:
@@ -105,7 +105,7 @@ class ValueEncoder:
         if isinstance(value, type):
             return self._type_node(value)
         if (view := dictionary_view_kind(value)) is not None:
-            return ["v", view, [self.child(each) for each in value]]
+            return ["v", view, [self.encode_child(each) for each in value]]
         return self._encode_other(self, value)
 
     def _type_node(self, value: type) -> Node:
@@ -113,13 +113,13 @@ class ValueEncoder:
         known = BUILTIN_TYPES.get(name) is value or BUILTIN_EXCEPTIONS.get(name) is value
         return ["T", name] if known else self._encode_other(self, value)
 
-    def items(self, values: Any) -> list[Any]:
+    def encode_items(self, values: Any) -> list[Any]:
         """Return the JSON forms of values."""
-        return [self.child(each) for each in values]
+        return [self.encode_child(each) for each in values]
 
-    def pairs(self, mapping: dict[Any, Any]) -> list[list[Any]]:
+    def encode_pairs(self, mapping: dict[Any, Any]) -> list[list[Any]]:
         """Return the JSON forms of a dictionary's keys and values."""
-        return [[self.child(key), self.child(item)] for key, item in dict.items(mapping)]
+        return [[self.encode_child(key), self.encode_child(item)] for key, item in dict.items(mapping)]
 
 
 def _factory_name(value: "collections.defaultdict[Any, Any]") -> str | None:
@@ -133,7 +133,7 @@ def _zone(encoder: ValueEncoder, value: datetime.datetime | datetime.time) -> An
     if value.tzinfo is None or offset is None:
         return None
     plain = type(value.tzinfo) is datetime.timezone
-    return encoder.child(value.tzinfo if plain else datetime.timezone(offset))
+    return encoder.encode_child(value.tzinfo if plain else datetime.timezone(offset))
 
 
 def _datetime(encoder: ValueEncoder, value: datetime.datetime) -> Node:
@@ -149,25 +149,29 @@ _ENCODERS: Mapping[type, Callable[[ValueEncoder, Any], Node]] = {
     int: lambda _, value: ["i", hex(value)],
     float: lambda _, value: ["f", repr(value)],
     str: lambda _, value: ["S", value],
-    complex: lambda encoder, value: ["c", encoder.child(value.real), encoder.child(value.imag)],
+    complex: lambda encoder, value: ["c", encoder.encode_child(value.real), encoder.encode_child(value.imag)],
     bytes: lambda _, value: ["b", value.decode("latin-1")],
     bytearray: lambda _, value: ["B", value.decode("latin-1")],
-    list: lambda encoder, value: ["l", encoder.items(value)],
-    tuple: lambda encoder, value: ["t", encoder.items(value)],
-    set: lambda encoder, value: ["s", encoder.items(value)],
-    frozenset: lambda encoder, value: ["z", encoder.items(value)],
-    dict: lambda encoder, value: ["d", encoder.pairs(value)],
-    collections.OrderedDict: lambda encoder, value: ["O", encoder.pairs(value)],
-    collections.Counter: lambda encoder, value: ["C", encoder.pairs(value)],
-    collections.defaultdict: lambda encoder, value: ["D", encoder.pairs(value), _factory_name(value)],
-    collections.deque: lambda encoder, value: ["q", encoder.items(value), value.maxlen],
+    list: lambda encoder, value: ["l", encoder.encode_items(value)],
+    tuple: lambda encoder, value: ["t", encoder.encode_items(value)],
+    set: lambda encoder, value: ["s", encoder.encode_items(value)],
+    frozenset: lambda encoder, value: ["z", encoder.encode_items(value)],
+    dict: lambda encoder, value: ["d", encoder.encode_pairs(value)],
+    collections.OrderedDict: lambda encoder, value: ["O", encoder.encode_pairs(value)],
+    collections.Counter: lambda encoder, value: ["C", encoder.encode_pairs(value)],
+    collections.defaultdict: lambda encoder, value: ["D", encoder.encode_pairs(value), _factory_name(value)],
+    collections.deque: lambda encoder, value: ["q", encoder.encode_items(value), value.maxlen],
     decimal.Decimal: lambda _, value: ["M", str(value)],
-    fractions.Fraction: lambda encoder, value: ["R", encoder.child(value.numerator), encoder.child(value.denominator)],
+    fractions.Fraction: lambda encoder, value: [
+        "R",
+        encoder.encode_child(value.numerator),
+        encoder.encode_child(value.denominator),
+    ],
     datetime.datetime: _datetime,
     datetime.date: lambda _, value: ["dd", [value.year, value.month, value.day]],
     datetime.time: _time,
     datetime.timedelta: lambda _, value: ["du", [value.days, value.seconds, value.microseconds]],
-    datetime.timezone: lambda encoder, value: ["dz", encoder.child(value.utcoffset(None)), value.tzname(None)],
-    range: lambda encoder, value: ["g", encoder.items([value.start, value.stop, value.step])],
-    slice: lambda encoder, value: ["L", encoder.items([value.start, value.stop, value.step])],
+    datetime.timezone: lambda encoder, value: ["dz", encoder.encode_child(value.utcoffset(None)), value.tzname(None)],
+    range: lambda encoder, value: ["g", encoder.encode_items([value.start, value.stop, value.step])],
+    slice: lambda encoder, value: ["L", encoder.encode_items([value.start, value.stop, value.step])],
 }

@@ -89,8 +89,8 @@ def rebuild_dictionary_view(kind: str, items: list[Any]) -> Any:
     return dict(items).items() if kind == "items" else dict(enumerate(items)).values()
 
 
-def non_builtin_bases(kind: type[BaseException]) -> tuple[list[type[BaseException]], type[BaseException]]:
-    """Return an exception class and its own bases, the most derived first, and their first built-in base."""
+def split_exception_bases(kind: type[BaseException]) -> tuple[list[type[BaseException]], type[BaseException]]:
+    """Return the classes of an exception up to its first built-in base, and that base."""
     own: list[type[BaseException]] = []
     for each in kind.__mro__:
         if BUILTIN_EXCEPTIONS.get(each.__name__) is each:

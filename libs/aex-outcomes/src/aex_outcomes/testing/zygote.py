@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from aex_outcomes.confinement.lockdown import exit_with_parent, measure_address_space
-from aex_outcomes.confinement.seccomp import PROCESSORS, install_program
+from aex_outcomes.confinement.seccomp import PROCESSORS, install_filter_program
 from aex_outcomes.confinement.seccomp_computing import build_computing_filter
 from aex_outcomes.testing.allowed_modules import import_allowed_modules, remove_other_modules
 from aex_outcomes.testing.candidate import run_candidate, run_program
@@ -142,5 +142,5 @@ def confine_process(parent_pid: int, memory_mb: int, cpu_s: int) -> None:
         resource.setrlimit(limit, (min(soft, highest), highest))
     machine = os.uname().machine
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if not install_program(PROCESSORS[machine], build_computing_filter(machine)):
+    if not install_filter_program(PROCESSORS[machine], build_computing_filter(machine)):
         raise OSError("no filter of system calls")

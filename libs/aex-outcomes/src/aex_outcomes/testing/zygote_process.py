@@ -1,4 +1,4 @@
-"""Zygote as its worker sees it: started by exec, commanded over a socket, and killed at need."""
+"""Client of the zygote process in its worker: start by exec, commands over a socket, and end."""
 
 import json
 import os

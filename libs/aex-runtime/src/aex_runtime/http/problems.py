@@ -128,7 +128,7 @@ def problem_response(
 
 
 def build_domain_problem(request: Request, error: DomainError) -> dict[str, Any]:
-    """Return the problem document of a domain error with `retry_after_s`, as streams have no headers."""
+    """Return the problem document of a domain error with `retry_after_s`, for streams without headers."""
     retry_after_s = getattr(error, "retry_after_s", None)
     members = dict(error.members) if retry_after_s is None else {**error.members, "retry_after_s": retry_after_s}
     return build_problem_document(request, http_status_of(error), error.code, error.message, error.errors, members)

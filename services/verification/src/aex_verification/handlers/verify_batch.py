@@ -10,9 +10,9 @@ from aex_models.results import VerificationResult
 from aex_outcomes.engine.slow_metrics import has_slow_metric
 from aex_outcomes.submission.batch import (
     MAX_GROUP,
-    BatchCommon,
-    check_batch_common,
+    SharedBatchInput,
     check_batch_output,
+    check_shared_input,
     divide_into_groups,
     read_line_id,
 )
@@ -40,7 +40,7 @@ _GROUPS_IN_PROGRESS = 3
 class Batch:
     """A batch whose first line was checked."""
 
-    common: BatchCommon
+    common: SharedBatchInput
     common_bytes: int
     lines: Sequence[bytes]
     """The lines of the outputs."""
@@ -79,8 +79,8 @@ async def check_batch(deps: Deps, body: bytes, huge_body_lock: asyncio.Lock) -> 
         raise InvalidRequest("too_many_outputs", f"{limit}; send the others in further batches")
     first, *lines = content.split(b"\n")
     async with _lock_if_huge([first], huge_body_lock):
-        common = await asyncio.to_thread(lambda: check_batch_common(parse_strict_json(first), deps.catalog))
-    if not isinstance(common, BatchCommon):
+        common = await asyncio.to_thread(lambda: check_shared_input(parse_strict_json(first), deps.catalog))
+    if not isinstance(common, SharedBatchInput):
         raise make_refusal(common)
     return Batch(common, len(first), lines)
 

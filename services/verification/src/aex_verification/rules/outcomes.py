@@ -135,7 +135,7 @@ def make_rollout(outcome: Mapping[str, Any], attempts: Sequence[AttemptStep] = (
     score: Any = result.get("weighted_score")
     if not is_finite_number(score):
         return None
-    length = max(1, outcome["attempts_used"])  # what was judged was attempted, counted or not
+    length = max(1, outcome["attempts_used"])  # a graded candidate was an attempt, counted or not
     known = [*attempts[:length], *[AttemptStep()] * (length - len(attempts))]
     steps = [_make_step(number, before, each) for number, (before, each) in enumerate(pairwise([None, *known]), 1)]
     steps[-1] = steps[-1].model_copy(update={"reward": score, "done": True})
@@ -162,7 +162,7 @@ def make_rollout(outcome: Mapping[str, Any], attempts: Sequence[AttemptStep] = (
 
 
 def _make_step(number: int, before: AttemptStep | None, attempt: AttemptStep | None) -> RolloutStep:
-    """Return the step of an attempt: the feedback that it followed, its text, and what came of it."""
+    """Return the step of an attempt: the feedback before it, its text, and its result."""
     own = attempt or AttemptStep()
     known_feedback = {"feedback": before.feedback} if before and before.feedback else {}
     info = {"verdict": own.verdict, "weighted_score": own.weighted_score, "feedback": own.feedback}

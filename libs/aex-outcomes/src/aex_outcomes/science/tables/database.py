@@ -24,7 +24,9 @@ _MEMORY_SHARE = 0.6
 
 
 class Deadline:
-    """Limit of processor time for the files of an owner, or a query; time in `count_time` blocks counts.
+    """Limit of processor time for the files of an owner, or for a query.
+
+    Time in `count_time` blocks counts.
 
     `with_idle_time`: intervals without any processor time, as of a query that sleeps, count in full.
     """
