@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from aex_models.batch import BatchSummary
 from aex_models.results import VerificationResult
-from aex_outcomes.batch_tally import BatchTally, wilson_interval
+from aex_outcomes.batch_tally import BatchTally, compute_wilson_interval
 from aex_outcomes.engine.job import verify_candidates
 
 WORDS = {"metric": "word_count", "metric_type": "count", "comparison": "gte", "threshold": 3}
@@ -70,16 +70,16 @@ def test_nothing_counted_has_no_share_and_no_interval() -> None:
 @given(PROPORTIONS)
 def test_interval_equals_that_of_scipy(proportion: tuple[int, int]) -> None:
     expected = binomtest(*proportion).proportion_ci(0.95, method="wilson")
-    assert wilson_interval(*proportion) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert compute_wilson_interval(*proportion) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 @given(PROPORTIONS)
 def test_share_lies_within_its_interval(proportion: tuple[int, int]) -> None:
-    low, high = wilson_interval(*proportion)
+    low, high = compute_wilson_interval(*proportion)
     assert 0 <= low <= proportion[0] / proportion[1] <= high <= 1
 
 
 @pytest.mark.parametrize("proportion", [(0, 0), (-1, 3), (4, 3)])
 def test_numbers_that_are_no_proportion_are_refused(proportion: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="no proportion"):
-        wilson_interval(*proportion)
+        compute_wilson_interval(*proportion)

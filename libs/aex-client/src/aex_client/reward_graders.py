@@ -82,7 +82,7 @@ class OfflineGrader:
             raise _make_problem(common.problems)
         self._common = common
         self._thread = ThreadPoolExecutor(1, "aex-rewards")
-        self._workers = WorkerThread(criteria, self._catalog) if has_slow_metric(criteria, self._catalog) else None
+        self._workers = GradingThread(criteria, self._catalog) if has_slow_metric(criteria, self._catalog) else None
 
     def grade(self, outputs: Sequence[BatchOutput]) -> list[Graded]:
         """Return the verdict on each output, or its problem, in order."""
@@ -125,7 +125,7 @@ class OfflineGrader:
             return [_make_lost_verdict(f"the engine failed: {type(error).__name__}")]
 
 
-class WorkerThread:
+class GradingThread:
     """Thread with an event loop, on which confined workers grade outputs until it is closed."""
 
     def __init__(self, criteria: SuccessCriteria, catalog: Catalog) -> None:

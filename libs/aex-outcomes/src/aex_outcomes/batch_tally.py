@@ -78,7 +78,7 @@ def make_proportion(count: int, total: int) -> Proportion:
     """Return a proportion with its interval; without share and interval if the total is 0."""
     if not total:
         return Proportion(count=count, total=total)
-    low, high = wilson_interval(count, total)
+    low, high = compute_wilson_interval(count, total)
     return Proportion(count=count, total=total, share=count / total, low=low, high=high)
 
 
@@ -86,7 +86,7 @@ Z_95 = 1.959963984540054
 """Quantile of the standard normal distribution at 0.975, for an interval of 95 %."""
 
 
-def wilson_interval(count: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def compute_wilson_interval(count: int, total: int, z: float = Z_95) -> tuple[float, float]:
     """Return both ends of the score interval of `count` of `total`, without correction for continuity.
 
     Raises `ValueError` unless 0 ≤ `count` ≤ `total` and `total` is at least 1.

@@ -35,7 +35,7 @@ class EvaluationCounts:
     """Number of relevant items of the expected ranking: recall_at_k is a multiple of 1/relevant."""
     top_items: int = 0
     """The expected ranking's `k`: precision_at_k is a multiple of 1/k."""
-    wordless: bool = False
+    has_only_wordless_references: bool = False
     """True if the work has references, and none has a word that ROUGE counts."""
 
     def denominator(self, metric: str) -> int | None:
@@ -75,7 +75,7 @@ def count_evaluation_items(criteria: Sequence[SuccessCriterion], evaluation: Map
         fields=len(set(evaluation.get("required_fields") or ())) if BY_FIELDS in metrics else 0,
         relevant=sum(grade > 0 for grade in ranking.relevance.values()) if ranking else 0,
         top_items=ranking.k if ranking else 0,
-        wordless=bool(references) and not any(map(tokenize_for_rouge, references)),
+        has_only_wordless_references=bool(references) and not any(map(tokenize_for_rouge, references)),
     )
 
 

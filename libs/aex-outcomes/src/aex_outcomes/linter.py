@@ -224,7 +224,7 @@ def _effective_criteria(linted: LintContext) -> Iterator[tuple[int, SuccessCrite
 def warn_if_reference_has_no_tokens(linted: LintContext) -> Iterator[LintWarning]:
     """Warn of a ROUGE criterion if no reference has a word of a–z and 0–9: its value is always 0."""
     for position, criterion in enumerate(linted.criteria.criteria):
-        if linted.counts.wordless and is_rouge_type(criterion.metric):
+        if linted.counts.has_only_wordless_references and is_rouge_type(criterion.metric):
             message = f"{criterion.metric} counts words of a–z and 0–9 alone; the reference has none: always 0"
             fix = "Use bleu_score or contains_keywords for texts in other scripts"
             yield make_lint_warning("reference_without_tokens", linted.criterion_pointer(position), message, fix)

@@ -287,7 +287,7 @@ def test_long_strings_come_back_unchanged(value: Any) -> None:
     body, strings = canonical_bytes({"value": value, "n": 1}), LongValues()
     taken = strings.replace_by_placeholders(body)
     assert json.loads(taken).keys() == {"value", "n"}
-    assert strings.restore_in(taken) == body
+    assert strings.restore_values(taken) == body
 
 
 def test_long_list_of_short_strings_is_not_parsed() -> None:
@@ -298,7 +298,7 @@ def test_long_list_of_short_strings_is_not_parsed() -> None:
     found = json.loads(taken)
     assert [len(found["first"]), len(found["first"][1]), len(found["second"]["a"])] == [2, 1, 1]
     assert (found["second"]["b"], found["third"]) == ([1, *terms], ["short", "list"])
-    assert strings.restore_in(taken) == body
+    assert strings.restore_values(taken) == body
 
 
 class Parcel(Frozen):
@@ -347,7 +347,7 @@ def test_long_string_is_not_parsed_and_may_be_left_out() -> None:
     first, second = ("a" * LARGE, "b" * LARGE)
     taken = [json.loads(strings.replace_by_placeholders(canonical_bytes({"text": each}))) for each in (first, second)]
     assert all(len(each["text"]) < 100 for each in taken)
-    assert json.loads(strings.restore_in(json.dumps([taken[1]]).encode())) == [{"text": second}]
+    assert json.loads(strings.restore_values(json.dumps([taken[1]]).encode())) == [{"text": second}]
 
 
 def test_placeholder_of_a_long_string_is_valid_base64() -> None:

@@ -19,6 +19,7 @@ from aex_models.contract import Candidate
 from aex_models.results import Verdict, VerificationResult
 from aex_models.science import ScienceResult
 from aex_outcomes.catalog import Catalog
+from aex_outcomes.engine.local import dump_evaluation
 from aex_outcomes.engine.slow_metrics import compute_max_slow_seconds
 from aex_outcomes.lifecycle.outputs import candidate_hash
 from aex_outcomes.submission.verify_request import Trial
@@ -188,7 +189,7 @@ def _score(trial: Trial, candidate: Candidate, catalog: Catalog, science: Scienc
         "candidate_hash": candidate_hash(candidate),
         "success_criteria": criteria.model_dump(mode="json") if criteria else None,
         "work_input": trial.input,
-        "evaluation": trial.evaluation.model_dump(mode="json", exclude_none=True) if trial.evaluation else None,
+        "evaluation": dump_evaluation(trial.evaluation),
         "output": trial.output,
         "execution_metadata": trial.execution_metadata.model_dump(mode="json", exclude_none=True),
         "platform_latency_ms": trial.platform_latency_ms,

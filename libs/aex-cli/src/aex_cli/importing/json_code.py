@@ -138,7 +138,7 @@ _DRAFT_7 = "http://json-schema.org/draft-07/schema"
 
 
 def build_is_json_code(*, negated: bool) -> str:
-    """Return code that checks whether JavaScript's `JSON.parse` takes the text."""
+    """Return code that checks whether JavaScript's `JSON.parse` accepts the text."""
     return assemble_code(_IS_JSON, "not is_json(text)" if negated else "is_json(text)")
 
 

@@ -87,7 +87,7 @@ def _translate_similarity(name: str, grader: Mapping[str, Any], scope: Mapping[s
     if metric not in catalog:
         raise NotTranslatable("unsupported", f"{similarity}: no metric computes it with the same formula")
     if not 0 <= threshold <= 1:
-        raise NotTranslatable("threshold", "pass_threshold lies outside 0 to 1, where every similarity is")
+        raise NotTranslatable("threshold", "pass_threshold is outside 0 to 1, the range of every similarity")
     graded, reference = (parse_template(grader[key], has_statements=False) for key in ("input", "reference"))
     expected = _fill_reference(graded, reference, scope)
     if not expected:

@@ -1,4 +1,4 @@
-"""Python code of custom metrics that stand for other tools' graders.
+"""Python code of custom metrics that replace graders of other tools.
 
 Each code reads the text that the agent delivered, and returns false if there is none. It never raises for a delivered
 text, because an exception would leave the outcome open.

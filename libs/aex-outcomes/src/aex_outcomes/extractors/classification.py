@@ -69,7 +69,7 @@ class ClassificationExtractor:
         return replace(self, predictions_pointer=pointer, accept_list=False)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
-        """Return number of predictions and confidence, and the scores if there is a ground truth.
+        """Return the number of predictions, their confidence, and the scores if there is a ground truth.
 
         Predictions that do not fit the ground truth give an `AgentFault` in place of each score.
         """

@@ -92,7 +92,7 @@ def is_within_tolerance(value: Decimal, expected: float, absolute: float, relati
 
 
 def has_unit_or_nothing_behind(text: str, end: int, units: Iterable[str]) -> bool:
-    """Return True if one of the units, or no word at all, stands behind the position `end`.
+    """Return True if the text after the position `end` begins with one of the units, or with no word.
 
     The word may touch the position or follow blanks in the same line. Punctuation ends the sentence, so that no word
     stands behind it. Case counts (mW, MW); compatible characters are equal (µ, μ; m², m2).

@@ -22,25 +22,25 @@ class RankingScores(NamedTuple):
     """Mean over all relevant items of the precision at their ranks; 0 for one that the ranking lacks."""
 
 
-def score_ranking(ranked: Sequence[int], judged: Sequence[int], k: int) -> RankingScores:
+def score_ranking(ranked_grades: Sequence[int], all_grades: Sequence[int], k: int) -> RankingScores:
     """Return the scores of a ranking.
 
-    `ranked`: grades of the ranked items in their order, 0 for items without a judgement. `judged`: grades of all judged
-    items in any order. `k`: number of top items that the metrics with a cut-off read. Raises `ValueError` if no judged
-    item has a grade above 0.
+    `ranked_grades`: grades of the ranked items in their order, 0 for an item without one. `all_grades`: grades of all
+    items that have one, in any order. `k`: number of top items that the metrics with a cut-off read. Raises
+    `ValueError` if no grade is above 0.
     """
-    relevant = sum(grade > 0 for grade in judged)
+    relevant = sum(grade > 0 for grade in all_grades)
     if not relevant:
         raise ValueError("at least one item must have a grade above 0")
-    hits = [grade > 0 for grade in ranked]
+    hits = [grade > 0 for grade in ranked_grades]
     hits_at_k = sum(hits[:k])
     precisions = [found / rank for rank, found in enumerate(accumulate(hits), 1) if hits[rank - 1]]
-    ideal = _discounted_gain(sorted(judged, reverse=True)[:k])
+    ideal = _discounted_gain(sorted(all_grades, reverse=True)[:k])
     return RankingScores(
         precision_at_k=hits_at_k / k,
         recall_at_k=hits_at_k / relevant,
         mrr=1 / (hits.index(True) + 1) if True in hits else 0.0,
-        ndcg_at_k=min(_discounted_gain(ranked[:k]) / ideal, 1.0),
+        ndcg_at_k=min(_discounted_gain(ranked_grades[:k]) / ideal, 1.0),
         average_precision=min(math.fsum(precisions) / relevant, 1.0),
     )
 

@@ -98,8 +98,8 @@ def _group(rows: Iterable[ComparableRow]) -> dict[Hashable, list[tuple[float, ..
 def _match_floats(own: Sequence[tuple[float, ...]], other: Sequence[tuple[float, ...]], float_tol: float) -> bool:
     """Return True if rows with the same exact part can be paired so that all floats are close.
 
-    Rows are sorted, and compared in pairs. Close values have the same rank, so that tiny differences in one column do
-    not change the order of rows that differ in the next.
+    Rows are sorted, and compared in pairs. Close values have the same rank: rows that almost agree in one column are
+    then sorted by the next one.
     """
     if len(own) != len(other):
         return False

@@ -80,7 +80,7 @@ class LongValues:
             position = end
         return b"".join((*pieces, body[position:])) if pieces else body
 
-    def restore_in(self, content: bytes) -> bytes:
+    def restore_values(self, content: bytes) -> bytes:
         """Return the JSON text with the kept values in place of their placeholders."""
         return b"".join(self._pieces(content))
 
@@ -198,7 +198,7 @@ class PageReader:
 
         def encode() -> bytes:
             encoded = to_json(content)
-            return encoded if self._values is None else self._values.restore_in(encoded)
+            return encoded if self._values is None else self._values.restore_values(encoded)
 
         return await self.run_in_thread_if_large(encode)
 

@@ -74,11 +74,11 @@ _DESCRIPTION = """Outcomes, oldest first, one JSON object a line: a consumer's o
 operators' are all.
 
 - `format=jsonl`: outcome records as `/v1/outcomes/{contract_id}` answers them to the caller.
-- `format=rollouts`: each as a rollout. `env_id` is the domain, `policy_id` the agent, `inference_url` the one that the
-  agent's execution metadata name, or `aex://contracts/ID?cid=ID`; one episode a contract, one step an attempt, and the
-  final weighted score as the reward of the last step and as `mean_return`. A step has text, verdict, score and
-  feedback of its attempt, where the caller may read the candidate. An outcome has no line where the caller sees no
-  score: where nothing was judged, and for agents where the work's feedback level is `none`.
+- `format=rollouts`: each as a rollout. `env_id` is the domain and `policy_id` the agent. `inference_url` is the one in
+  the agent's execution metadata, else `aex://contracts/ID?cid=ID`. A rollout has one episode, with one step for each
+  attempt. The final weighted score is the reward of the last step, and `mean_return`. A step has text, verdict, score
+  and feedback of its attempt if the caller may read the candidate. An outcome without a score that the caller sees has
+  no line: nothing was graded, or the caller is an agent and the work's feedback level is `none`.
 
 Contracts that end after the export began are not in it. A response without its proper end is not complete."""
 _RESPONSES: dict[int | str, dict[str, Any]] = {

@@ -129,7 +129,7 @@ def make_rollout(outcome: Mapping[str, Any], attempts: Sequence[AttemptStep] = (
 
     `outcome` has the fields that its reader sees, and `attempts` are its counted attempts, oldest first; empty where
     the reader sees none. An episode has one step per attempt, and the weighted score as reward of the last step. There
-    is no score if nothing was judged, or for an agent whose work gives no feedback.
+    is no score if nothing was graded, or for an agent whose work gives no feedback.
     """
     result = outcome.get("verification_result") or {}
     score: Any = result.get("weighted_score")

@@ -75,9 +75,9 @@ def _parse_threshold(text: str) -> Any:
 
 
 def parse_assertion(text: str) -> dict[str, Any]:
-    """Return the assertion that a text such as `not-contains: error` stands for.
+    """Return the assertion that a text such as `not-contains: error` describes.
 
-    A text without a type stands for equality with it.
+    A text without a type demands that the output equals it.
     """
     found = _ASSERTION.fullmatch(text)
     kind = found and _OTHER_NAMES.get(found["kind"], found["kind"])

@@ -26,7 +26,7 @@ def import_promptfoo(document: InputDocument, tests: InputDocument | None, progr
     for index, case in enumerate(config.cases):
         group = _translate_case(case, listed)
         if group is not None:
-            title = f"{config.name}, test {index + 1}"  # a test's description may tell the answer
+            title = f"{config.name}, test {index + 1}"  # a test's description may contain the answer
             works.append(ImportedWork(title, _build_input(prompts, case, listed), group, case.path, 0))
         progress("translating", index + 1, len(config.cases))
     if not config.cases and not listed.entries(0):
