@@ -132,6 +132,12 @@ async def test_feedback_counts_tests_and_names_failed_ones_at_full(
     assert hidden not in text
 
 
+async def test_feedback_counts_no_tests_if_none_ran(graded: Graded) -> None:
+    text = render_feedback(await verified(graded, {}), attempt=1, max_attempts=3, level=FeedbackLevel.FULL)
+    assert "tests_pass_rate: missing" in text
+    assert "tests passed" not in text
+
+
 def test_criteria_on_tests_depend_on_one_number() -> None:
     engine = VerificationEngine()
     counts = count_evaluation_items(ALL.criteria, {"tests": TESTS})

@@ -222,3 +222,8 @@ def test_many_subschemas_of_one_address_and_many_references_to_it_are_refused_so
 
 def test_components_come_after_those_they_lead_to() -> None:
     assert strongly_connected_components([[1], [2, 3], [1], [4], []]) == [[4], [3], [2, 1], [0]]
+
+
+@pytest.mark.parametrize("schema", [True, False, {}])
+def test_schemas_without_subschemas_are_never_too_complex(schema: Any) -> None:
+    assert not is_schema_too_complex(json.dumps(schema))

@@ -43,8 +43,9 @@ def deep_list(depth):
     for _ in range(depth): found = [found]
     return found
 def add(values):
-    extend = getattr(values, "extend", values.update if hasattr(values, "update") else None)
-    extend([(1, 2)] if hasattr(values, "keys") else [1])
+    if hasattr(values, "keys"): values[1] = 2
+    elif hasattr(values, "append"): values.append(1)
+    else: values.add(1)
     return values
 def add_and_fail(values): values.append(1); raise KeyError
 """
