@@ -1,11 +1,13 @@
 """A candidate process answers every request in order, and obeys only messages of an honest tester."""
 
+import io
 import socket
+import sys
 from typing import Any
 
 import pytest
 
-from aex_outcomes.testing.candidate import CandidateServer, CapturedOutput
+from aex_outcomes.testing.candidate import CandidateServer, CapturedOutput, flush_output
 from aex_outcomes.testing.connection import MessageConnection
 from aex_outcomes.testing.value_decoder import ProtocolError
 from aex_outcomes.testing.value_encoder import ValueEncoder
@@ -62,3 +64,14 @@ def test_output_is_taken_once_and_dropped_above_a_megabyte() -> None:
     assert output.write("x" * 2_000_000) == 2_000_000
     assert output.write("y") == 1
     assert output.take() == "x" * 1_000_000
+
+
+def test_output_is_flushed_unless_the_program_closed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, closed = io.BytesIO(), io.StringIO()
+    buffered = io.TextIOWrapper(raw)
+    buffered.write("abc")
+    closed.close()
+    for stream in (buffered, closed, None):
+        monkeypatch.setattr(sys, "stdout", stream)
+        flush_output()
+    assert raw.getvalue() == b"abc"

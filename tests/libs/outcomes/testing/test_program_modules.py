@@ -2,6 +2,8 @@
 
 import pytest
 
+from aex_outcomes.testing.memory_importer import SourceFinder
+from aex_outcomes.testing.program_modules import choose_names
 from tests.libs.outcomes.graded import Graded
 
 PROGRAM = """
@@ -34,3 +36,24 @@ def test_a_star_import_binds_what_only_the_program_has(graded: Graded, source: s
     tests = {"style": "functions", "files": {"checks.py": source}}
     [only] = graded.results(tests, {"solution.py": PROGRAM})
     assert only.outcome == outcome, only
+
+
+@pytest.mark.parametrize(
+    ("source", "is_replaced"),
+    [
+        ("assert sum(1, 2) == 4", True),
+        ("assert sum(1, 2) == double(2)", False),
+        ("total = 4\nassert sum(1, 2) == total", True),
+        ("import math, os.path as paths\nassert sum(1, 2) == math.pi and paths", True),
+        ("def check(x, *more): return sum(x, more)", True),
+        ("class Checks:\n    pass\nassert sum(1, 2) == Checks", True),
+        ("try: sum(1, 2)\nexcept ValueError as error: assert error", True),
+        ("try: sum(1, 2)\nexcept: assert double", False),
+    ],
+)
+def test_a_built_in_name_is_replaced_only_if_the_test_uses_no_other_of_the_program(
+    source: str, is_replaced: bool
+) -> None:
+    namespace = {"__name__": "checks", "__loader__": SourceFinder({"checks.py": source}), "helper": 1}
+    offered = ["sum", "double", "helper", "__name__", 5]
+    assert choose_names(offered, namespace) == (["sum", "double"] if is_replaced else ["double"])
