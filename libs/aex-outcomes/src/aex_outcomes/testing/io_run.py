@@ -9,7 +9,14 @@ from contextlib import ExitStack
 from itertools import starmap
 from typing import IO, Any
 
-from aex_outcomes.testing.pair_run import ForkedProcess, RunLimits, make_result, open_socket_pair, send_json
+from aex_outcomes.testing.pair_run import (
+    ForkedProcess,
+    RunLimits,
+    make_result,
+    open_socket_pair,
+    send_json,
+    wait_until_confined,
+)
 from aex_outcomes.testing.results import HiddenTest, HiddenTestResult, Outcome
 from aex_outcomes.testing.zygote_process import ZygoteProcess
 
@@ -33,8 +40,6 @@ def run_io_case(
     `tests`: the JSON of `HiddenTests`. `program`: source texts of the candidate by path. Raises
     `SandboxUnavailable`.
     """
-    began = time.monotonic()
-    deadline = began + limits.timeout_s
     expected = tests["cases"][case.case]
     with ExitStack() as stack:
         program_input, to_program = _open_pipe(stack)
@@ -44,6 +49,9 @@ def run_io_case(
         process = stack.enter_context(ForkedProcess(zygote, "program", ends, limits.memory_mb, limits.cpu_s))
         for each in ends:
             each.close()
+        wait_until_confined(to_data)
+        began = time.monotonic()
+        deadline = began + limits.timeout_s
         send_json(to_data, {"files": dict(program), "module": tests["module"]}, deadline)
         output, exit_code = b"", None
         try:

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from aex_outcomes.sandbox.port import SandboxUnavailable
 from aex_outcomes.testing.memory_importer import map_modules_to_paths
 from aex_outcomes.testing.results import MAX_MESSAGE, HiddenTest, HiddenTestResult, Outcome
+from aex_outcomes.testing.zygote import CONFINED
 from aex_outcomes.testing.zygote_process import ZygoteProcess
 
 _TESTER_MB = 256
 _LENGTH = struct.Struct(">I")
 _MAX_REPORT_BYTES = 65_536
+_START_S = 10.0
 _CPU_TIME_SIGNAL = -24
 """Exit code of a process that used up its processor time (SIGXCPU)."""
 _NOT_PYTHON_S = 2
@@ -63,6 +66,21 @@ def open_socket_pair(stack: ExitStack) -> tuple[socket.socket, socket.socket]:
     return stack.enter_context(first), stack.enter_context(second)
 
 
+def wait_until_confined(*connections: socket.socket) -> None:
+    """Wait until the processes at the other ends are confined.
+
+    Raises `SandboxUnavailable` if one is not within 10 s: no code has run in it, so that no test has failed.
+    """
+    for each in connections:
+        each.settimeout(_START_S)
+        try:
+            is_confined = each.recv(len(CONFINED)) == CONFINED
+        except OSError:
+            is_confined = False
+        if not is_confined:
+            raise SandboxUnavailable("a process for tests could not be confined")
+
+
 def send_json(connection: socket.socket, message: Any, deadline: float) -> None:
     """Send a message with its length, unless the process has ended or the deadline passes."""
     body = json.dumps(message).encode("ascii")
@@ -80,8 +98,6 @@ def run_pair(
 
     `tests`: the JSON of `HiddenTests`. `program`: source texts of the candidate by path.
     """
-    began = time.monotonic()
-    deadline = began + limits.timeout_s
     with ExitStack() as stack:
         candidate_pair_end, tester_pair_end = open_socket_pair(stack)
         to_candidate, candidate_end = open_socket_pair(stack)
@@ -92,6 +108,9 @@ def run_pair(
         tester = stack.enter_context(ForkedProcess(zygote, "tester", ends, _TESTER_MB, limits.cpu_s))
         for each in (candidate_pair_end, candidate_end, tester_pair_end, tester_end):
             each.close()
+        wait_until_confined(to_candidate, to_tester)
+        began = time.monotonic()
+        deadline = began + limits.timeout_s
         send_json(to_candidate, dict(program), deadline)
         send_json(to_tester, _make_task(tests, case, program), deadline)
         try:

@@ -39,6 +39,8 @@ _ROLES: Mapping[str, Callable[..., None]] = {
     "program": run_program,
 }
 """Main function of each kind of process; its arguments are its descriptors."""
+CONFINED = b"\x01"
+"""First byte on a process's connection to the worker: from here on it is confined, and runs code that is not ours."""
 PROGRAM_ROLE = "program"
 """Role of a process whose first two descriptors are its standard input and output."""
 
@@ -94,6 +96,7 @@ def run_forked_process(command: Mapping[str, object], descriptors: Sequence[int]
         role = str(command["role"])
         own = keep_descriptors(descriptors, with_standard_streams=role == PROGRAM_ROLE)
         confine_process(zygote_pid, int(str(command["memory_mb"])), int(str(command["cpu_s"])))
+        os.write(own[-1], CONFINED)
         _ROLES[role](*own)
         status = 0
     except SystemExit as error:
