@@ -85,6 +85,15 @@ def test_mistakes_are_found_beside_fields_of_a_wrong_shape() -> None:
     ]
 
 
+def test_defaults_above_the_limits_of_the_installation_are_lowered_to_them() -> None:
+    extractor = HiddenTestsExtractor(limits=HiddenTestLimits(timeout_ms=1_000, memory_mb=100))
+    tests = {"style": "functions", "files": {"a.py": GOOD}}
+    assert list(extractor.check_evaluation({"tests": tests})) == []
+    found = extractor.check_evaluation({"tests": {**tests, "memory_mb": 101}})
+    assert [(each.path, each.code) for each in found] == [("/tests/memory_mb", "limit_exceeded")]
+    assert extractor.max_seconds({"tests": tests}, None) == 5
+
+
 def test_all_mistakes_are_reported_at_once() -> None:
     files = {"a.py": "import numpy\nimport socket\ndef test_f(): pass", "b.py": "def", "os.py": ""}
     assert problems(files=files, module="json") == [

@@ -25,7 +25,7 @@ TESTS = "tests"
 FILES_POINTER, CODE_POINTER = "/files", "/code"
 MAX_FILES, MAX_PROGRAM_BYTES = 200, 1_000_000
 MAX_DETAIL_BYTES = 60_000
-"""Maximum bytes of the details of one metric as JSON."""
+"""Maximum bytes of the details of all metrics as JSON."""
 _NAMES = ("tests_pass_rate", "tests_passed", "tests_failed", "tests_all_passed")
 
 
@@ -54,7 +54,7 @@ class HiddenTestsExtractor:
         """
         if task_input.get(TESTS) is None:
             return {}
-        tests = HiddenTests.model_validate(task_input[TESTS])
+        tests = self._within_limits(task_input[TESTS])
         program = read_program(task_output, tests)
         if program is None:
             return {}
@@ -69,8 +69,8 @@ class HiddenTestsExtractor:
             "tests_failed": len(results) - passed,
             "tests_all_passed": passed == len(results),
         }
-        details = _list_details(results)
         selected = [name for name in _NAMES if self.selected_metrics is None or name in self.selected_metrics]
+        details = _list_details(results, MAX_DETAIL_BYTES // max(len(selected), 1))
         return {name: Detailed(values[name], details) for name in selected}
 
     def supported_metrics(self) -> list[str]:
@@ -95,6 +95,9 @@ class HiddenTestsExtractor:
         invalid = _invalid_fields(raw)
         valid = {key: value for key, value in raw.items() if key not in invalid}
         tests = HiddenTests.model_validate({"style": HiddenTestStyle.FUNCTIONS, **valid})
+        unstated = HiddenTests.model_fields.keys() - valid.keys()
+        limited = self._within_limits(tests.model_dump(mode="json"))
+        tests = tests.model_copy(update={name: getattr(limited, name) for name in unstated})
         has_tests = not invalid & {"style", "files", "cases"}
         yield from check_hidden_tests(tests.model_dump(mode="json"), self.limits, has_tests=has_tests)
 
@@ -104,7 +107,7 @@ class HiddenTestsExtractor:
         tests = task_input.get(TESTS)
         if not tests:
             return 0
-        return HiddenTests.model_validate(tests).total_ms / 1_000
+        return self._within_limits(tests).total_ms / 1_000
 
     async def try_evaluation(self, evaluation: Mapping[str, Any]) -> Iterable[Problem | LintWarning]:
         """Run the tests on the reference twice, and on an empty program; return problems and warnings.
@@ -113,8 +116,19 @@ class HiddenTestsExtractor:
         """
         if evaluation.get(TESTS) is None:
             return ()
-        tests = HiddenTests.model_validate(evaluation[TESTS])
+        tests = self._within_limits(evaluation[TESTS])
         return await try_hidden_tests(tests.model_dump(mode="json"), self.runner)
+
+    def _within_limits(self, raw: Any) -> HiddenTests:
+        """Return the tests with no limit above that of the installation; the model's defaults may be above it."""
+        tests, limits = HiddenTests.model_validate(raw), self.limits
+        return tests.model_copy(
+            update={
+                "timeout_ms": min(tests.timeout_ms, limits.timeout_ms),
+                "total_ms": min(tests.total_ms, limits.total_ms),
+                "memory_mb": min(tests.memory_mb, limits.memory_mb),
+            }
+        )
 
 
 def _invalid_fields(raw: Mapping[str, Any]) -> set[str]:
@@ -157,11 +171,11 @@ def read_program(output: Any, tests: HiddenTests) -> dict[str, str] | None:
     return dict(files)
 
 
-def _list_details(results: Sequence[HiddenTestResult]) -> list[dict[str, Any]]:
+def _list_details(results: Sequence[HiddenTestResult], max_bytes: int) -> list[dict[str, Any]]:
     """Return the results as JSON objects; above the limit of bytes, messages and then names are cut."""
     listed = [each.as_json() for each in results]
     for cut in ({"message": 60}, {"message": 0}, {"name": 40}):
-        if _size(listed) <= MAX_DETAIL_BYTES:
+        if _size(listed) <= max_bytes:
             break
         listed = [{**each, **{key: each[key][:length] for key, length in cut.items()}} for each in listed]
     return listed
