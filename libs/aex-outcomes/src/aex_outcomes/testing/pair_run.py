@@ -39,7 +39,7 @@ class RunLimits:
 
 
 class ForkedProcess:
-    """Process that the zygote forks; it is killed and reaped at the end of the block."""
+    """Process that the zygote forks; it is killed at the end of the block, unless it was reaped."""
 
     def __init__(self, zygote: ZygoteProcess, role: str, ends: Sequence[Any], memory_mb: int, cpu_s: int) -> None:
         """Fork the process, which gets these sockets or files. Raises `SandboxUnavailable`."""
@@ -51,7 +51,8 @@ class ForkedProcess:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.reap()
+        if self._exit_code is None:
+            self._zygote.discard(self._pid)
 
     def reap(self, wait_s: float = 0) -> int:
         """Wait for the end, kill the process after `wait_s` seconds, and return its exit code."""

@@ -3,6 +3,7 @@
 It reads no test and no program: a command of the worker gives it descriptors, from which the forked process reads its
 data. Commands are packets of JSON on a socket. `{"role", "memory_mb", "cpu_s"}` with descriptors forks a process, and
 is answered by `{"pid"}`. `{"reap": pid, "wait_s"}` kills one after that time, and is answered by `{"status"}`.
+`{"discard": pid}` kills one whose status does not matter, and is answered at once.
 """
 
 import ctypes
@@ -10,6 +11,7 @@ import gc
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -56,13 +58,21 @@ def main(descriptor: int, parent_pid: int) -> None:
     control = socket.socket(fileno=descriptor)
     own_pid = os.getpid()
     control.send(json.dumps({"ready": True}).encode())
+    discarded: set[int] = set()
     while True:
+        while discarded and not select.select([control], [], [], _POLL_S)[0]:
+            discarded = {pid for pid in discarded if os.waitpid(pid, os.WNOHANG) == (0, 0)}
         packet, descriptors, _, _ = socket.recv_fds(control, MAX_PACKET_BYTES, _MAX_DESCRIPTORS)
         if not packet:
             return
         command = json.loads(packet)
         if "reap" in command:
             control.send(json.dumps({"status": reap(command["reap"], command["wait_s"])}).encode())
+            continue
+        if "discard" in command:
+            os.kill(command["discard"], signal.SIGKILL)
+            discarded.add(command["discard"])
+            control.send(b"{}")
             continue
         pid = os.fork()
         if pid == 0:

@@ -59,6 +59,10 @@ class ZygoteProcess:
         packet = json.dumps({"reap": pid, "wait_s": wait_s}).encode()
         return self._command(packet, (), wait_s + self._answer_s)["status"]
 
+    def discard(self, pid: int) -> None:
+        """Kill a forked process without waiting for its end. Raises `SandboxUnavailable`."""
+        self._command(json.dumps({"discard": pid}).encode(), (), self._answer_s)
+
     def close(self) -> None:
         """Kill the process and all that it has forked, and wait for its end."""
         self._control.close()
