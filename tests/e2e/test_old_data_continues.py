@@ -74,7 +74,7 @@ def check_settled_once(suite: Suite, name: str, contract_id: str, total: str) ->
     eventually(lambda: suite.call(CONSUMER, "work-publisher", work)["status"] == "completed" or None, f"{work} done")
 
 
-DEFAULTS = {"stored": True}
+DEFAULTS: dict[str, Any] = {"stored": True, "details": {}}
 """Fields of later versions with the value that they have in old records; others are null."""
 
 
