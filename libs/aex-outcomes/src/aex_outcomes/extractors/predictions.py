@@ -1,12 +1,14 @@
 """Predictions in an output, and their order: by the items' ids, or by position."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 from aex_models.numbers import is_integral_number
 from aex_models.work import Problem
 from aex_outcomes.extractors.protocol import AgentFault
+from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.json_values import MISSING, resolve_pointer
 
 T = TypeVar("T")
@@ -14,6 +16,33 @@ PREDICTIONS_POINTER = "/predictions"
 Key = str | tuple[str, int]
 """Label or id in a form in which True, 1 and "1" differ; 1.0 equals 1, as in canonical JSON."""
 Keys = Sequence[Key | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionExtractor:
+    """Base class of extractors that compare predictions with items of the evaluation data."""
+
+    predictions_pointer: str = PREDICTIONS_POINTER
+    """JSON pointer to the predictions in the output."""
+    accept_list: bool = True
+    """True if an output that is itself a list is its predictions."""
+    selected_metrics: frozenset[str] | None = None
+    """Metrics to compute; None for all."""
+
+    def __post_init__(self) -> None:
+        require_json_pointer(self.predictions_pointer)
+
+    def for_metrics(self, metrics: frozenset[str]) -> Self:
+        """Return an extractor of these metrics alone, which checks evaluation data for these alone."""
+        return replace(self, selected_metrics=metrics)
+
+    def at_pointer(self, pointer: str) -> Self:
+        """Return an extractor of the predictions at this JSON pointer alone."""
+        return replace(self, predictions_pointer=pointer, accept_list=False)
+
+    def select(self, names: Iterable[str]) -> list[str]:
+        """Return those of the metrics that are to be computed."""
+        return [name for name in names if self.selected_metrics is None or name in self.selected_metrics]
 
 
 def find_predictions(output: Any, pointer: str, *, accept_list: bool) -> Sequence[Any] | None:

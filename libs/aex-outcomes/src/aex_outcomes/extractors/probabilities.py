@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import Any
@@ -13,8 +13,8 @@ from aex_models.numbers import JsonFloat
 from aex_models.work import Problem
 from aex_outcomes.extractors.catalog_entries import build_secret_number_entry, build_secret_score_entry
 from aex_outcomes.extractors.predictions import (
-    PREDICTIONS_POINTER,
     Key,
+    PredictionExtractor,
     check_unique_ids,
     find_predictions,
     read_keys,
@@ -22,7 +22,6 @@ from aex_outcomes.extractors.predictions import (
     sort_by_item,
 )
 from aex_outcomes.extractors.protocol import AgentFault, Metrics, PlatformFault
-from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.kernels.probabilities import LabelProbabilities
 
 TRUTH = "ground_truth"
@@ -37,7 +36,7 @@ _NUMBERS = {int, float, JsonFloat}
 
 
 @dataclass(frozen=True, slots=True)
-class ProbabilityExtractor:
+class ProbabilityExtractor(PredictionExtractor):
     """Extractor of the area under the ROC curve, the logarithmic loss and the Brier score.
 
     Predictions are the list at `predictions_pointer` of the output, or an output that is itself a list. Each is
@@ -46,24 +45,7 @@ class ProbabilityExtractor:
     truth by `id` if every item on both sides has one, else by position.
     """
 
-    predictions_pointer: str = PREDICTIONS_POINTER
-    """JSON pointer to the predictions in the output."""
-    accept_list: bool = True
-    """True if an output that is itself a list is its predictions."""
-    selected_metrics: frozenset[str] | None = None
-    """Metrics to compute; None for all."""
     version = "1"
-
-    def __post_init__(self) -> None:
-        require_json_pointer(self.predictions_pointer)
-
-    def for_metrics(self, metrics: frozenset[str]) -> "ProbabilityExtractor":
-        """Return an extractor of these metrics alone, which checks the ground truth for these alone."""
-        return replace(self, selected_metrics=metrics)
-
-    def at_pointer(self, pointer: str) -> "ProbabilityExtractor":
-        """Return an extractor of the predictions at this JSON pointer alone."""
-        return replace(self, predictions_pointer=pointer, accept_list=False)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the selected scores if there are a ground truth and predictions.
@@ -84,10 +66,7 @@ class ProbabilityExtractor:
         ordered = list(map(_format_label, sorted(set(labels), key=_order_label)))
         probabilities = sort_by_item(_read_probabilities(found, ordered), found, items)
         scored = LabelProbabilities(list(map(_format_label, labels)), probabilities, ordered)
-        return {name: _SCORES[name](scored) for name in self._select()}
-
-    def _select(self) -> list[str]:
-        return [name for name in _SCORES if self.selected_metrics is None or name in self.selected_metrics]
+        return {name: _SCORES[name](scored) for name in self.select(_SCORES)}
 
     def supported_metrics(self) -> list[str]:
         return list(_SCORES)
@@ -113,7 +92,7 @@ class ProbabilityExtractor:
             yield from self._check_labels(labels)
 
     def _check_labels(self, labels: Sequence[Key]) -> Iterator[Problem]:
-        scores, distinct = ", ".join(self._select()), set(labels)
+        scores, distinct = ", ".join(self.select(_SCORES)), set(labels)
         if scores and len(distinct) == 1:
             message = f"All labels are the same: {scores} needs at least two different ones"
             yield Problem(path=f"/{TRUTH}", code="one_class", message=message)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -10,14 +10,13 @@ from aex_models.catalog import Direction, MetricEntry
 from aex_models.work import Problem
 from aex_outcomes.extractors.catalog_entries import build_secret_number_entry
 from aex_outcomes.extractors.predictions import (
-    PREDICTIONS_POINTER,
+    PredictionExtractor,
     check_unique_ids,
     find_predictions,
     require_equal_count,
     sort_by_item,
 )
 from aex_outcomes.extractors.protocol import AgentFault, Metrics, PlatformFault
-from aex_outcomes.extractors.text_quality import require_json_pointer
 from aex_outcomes.kernels.regression import NumberPairs, UndefinedScore
 
 TARGETS = "targets"
@@ -39,7 +38,7 @@ _MAX_ZEROS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RegressionExtractor:
+class RegressionExtractor(PredictionExtractor):
     """Extractor of errors, determination and rank correlation of predicted numbers.
 
     Predictions are the list at `predictions_pointer` of the output, or an output that is itself a list. Each is
@@ -47,24 +46,7 @@ class RegressionExtractor:
     sides has one, else by position.
     """
 
-    predictions_pointer: str = PREDICTIONS_POINTER
-    """JSON pointer to the predictions in the output."""
-    accept_list: bool = True
-    """True if an output that is itself a list is its predictions."""
-    selected_metrics: frozenset[str] | None = None
-    """Metrics to compute; None for all."""
     version = "1"
-
-    def __post_init__(self) -> None:
-        require_json_pointer(self.predictions_pointer)
-
-    def for_metrics(self, metrics: frozenset[str]) -> "RegressionExtractor":
-        """Return an extractor of these metrics alone, which checks targets for these alone."""
-        return replace(self, selected_metrics=metrics)
-
-    def at_pointer(self, pointer: str) -> "RegressionExtractor":
-        """Return an extractor of the predictions at this JSON pointer alone."""
-        return replace(self, predictions_pointer=pointer, accept_list=False)
 
     async def extract(self, task_input: Mapping[str, Any], task_output: Any, metadata: Mapping[str, Any]) -> Metrics:
         """Return the selected scores if there are targets and predictions.
@@ -83,15 +65,12 @@ class RegressionExtractor:
             raise PlatformFault(problem.code, problem.message)
         pairs = NumberPairs(targets, _match_numbers(found, items))
         metrics: Metrics = {}
-        for name in self._select():
+        for name in self.select(_SCORES):
             try:
                 metrics[name] = _SCORES[name](pairs)
             except UndefinedScore as error:
                 metrics[name] = AgentFault("undefined", f"{name}: {error}")
         return metrics
-
-    def _select(self) -> list[str]:
-        return [name for name in _SCORES if self.selected_metrics is None or name in self.selected_metrics]
 
     def supported_metrics(self) -> list[str]:
         return list(_SCORES)
@@ -124,7 +103,7 @@ class RegressionExtractor:
             yield from self._check_numbers(numbers, items)
 
     def _check_numbers(self, targets: Sequence[float], items: Sequence[Any]) -> Iterator[Problem]:
-        selected = self._select()
+        selected = self.select(_SCORES)
         if "mape" in selected and 0.0 in targets:
             zeros = (position for position, number in enumerate(targets) if number == 0)
             for position in islice(zeros, _MAX_ZEROS):
